@@ -49,9 +49,13 @@ let package = Package(
             ["BrumeLock", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "CBrume", "CBrumeProto", "CICU", "CZstd"]),
         library("BrumeSystem", ["BrumeLock", "CBrume", "COpenSSL"]),
         library("BrumeHTTP", ["BrumeSystem", "CMicrohttpd"]),
+        library("BrumeService", ["BrumeLock", "BrumeModel", "BrumeRecord", "BrumeStore", "BrumeSystem"]),
         library(
             "BrumeServer",
-            ["BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem", "BrumeHTTP"]),
+            [
+                "BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem", "BrumeHTTP",
+                "BrumeService",
+            ]),
         library(
             "BrumeKit",
             ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeSystem"]),
@@ -59,14 +63,17 @@ let package = Package(
         library("CloudKit", ["BrumeKit"]),
         library(
             "BrumeTesting",
-            ["BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeSystem", "BrumeServer", "BrumeKit"]),
+            [
+                "BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeSystem", "BrumeService", "BrumeServer",
+                "BrumeKit",
+            ]),
         library(
             "BrumeLoad", ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeSystem"]),
         .executableTarget(
             name: "brume",
             dependencies: [
-                "BrumeLock", "BrumeModel", "BrumeStore", "BrumeSystem", "BrumeServer", "BrumeKit", "BrumeAdmin",
-                "BrumeLoad",
+                "BrumeLock", "BrumeModel", "BrumeStore", "BrumeSystem", "BrumeService", "BrumeServer", "BrumeKit",
+                "BrumeAdmin", "BrumeLoad",
             ],
             swiftSettings: settings),
 
@@ -75,7 +82,7 @@ let package = Package(
             "BrumeTestKit",
             [
                 "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeStore",
-                "BrumeSystem", "BrumeServer", "BrumeKit",
+                "BrumeSystem", "BrumeService", "BrumeServer", "BrumeKit",
             ]),
         .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
@@ -83,8 +90,8 @@ let package = Package(
             name: "brume-bench",
             dependencies: [
                 "CAllocations",
-                "BrumeLock", "BrumeRandom", "BrumeTestKit", "BrumeKit", "BrumeServer", "BrumeStore", "BrumeSystem",
-                "BrumeProtocol", "BrumeRecord", "BrumeModel",
+                "BrumeLock", "BrumeRandom", "BrumeTestKit", "BrumeKit", "BrumeService", "BrumeServer", "BrumeStore",
+                "BrumeSystem", "BrumeProtocol", "BrumeRecord", "BrumeModel",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
         // An app as its developer would write it. BrumeKit is named so that a change of it builds the app again: what
@@ -97,7 +104,10 @@ let package = Package(
         // What hostile bytes reach, as functions of bytes: fuzzed by Fuzz/Runner, and fed the corpus by every test run.
         library(
             "BrumeFuzz",
-            ["BrumeServer", "BrumeStore", "BrumeKit", "BrumeProtocol", "BrumeRecord", "BrumeModel", "BrumeTestKit"],
+            [
+                "BrumeService", "BrumeServer", "BrumeStore", "BrumeKit", "BrumeProtocol", "BrumeRecord", "BrumeModel",
+                "BrumeTestKit",
+            ],
             path: "Fuzz/BrumeFuzz"),
 
         tests("BrumeModelTests", ["BrumeRandom", "BrumeModel"]),
@@ -116,19 +126,19 @@ let package = Package(
             "BrumeServerTests",
             [
                 "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem",
-                "BrumeHTTP", "BrumeServer", "BrumeTestKit",
+                "BrumeHTTP", "BrumeService", "BrumeServer", "BrumeTestKit",
             ]),
         tests(
             "BrumeKitTests",
             [
                 "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem",
-                "BrumeServer", "BrumeKit", "BrumeAdmin", "CloudKit", "BrumeTestKit",
+                "BrumeService", "BrumeServer", "BrumeKit", "BrumeAdmin", "CloudKit", "BrumeTestKit",
             ]),
         tests(
             "BrumeTestingTests",
             ["BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "brume", "notes-example"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
-        tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeServer", "BrumeStore", "BrumeModel"]),
+        tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeService", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests(
             "BrumeCommandTests",
             [

@@ -25,10 +25,12 @@ forbid() { # forbid SENTENCE PATTERN FOLDER…
 # An import, with whatever attributes and access level stand before it.
 import_of() { echo "^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*((public|package|internal|fileprivate|private)[[:space:]]+)?import[[:space:]]+((struct|class|enum|protocol|func|var|let|typealias)[[:space:]]+)?($1)([[:space:].]|\$)"; }
 
-below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeSystem Sources/BrumeHTTP Sources/BrumeServer)
+below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeSystem Sources/BrumeHTTP Sources/BrumeService Sources/BrumeServer)
 forbid "Foundation stays out of everything below BrumeKit" "$(import_of 'Foundation[A-Za-z]*')" "${below_kit[@]}"
 forbid "the C library is for BrumeSystem and BrumeServer; below them there is no I/O" \
-    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore
+    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeService
+forbid "the service knows no files" \
+    '\b(FileSystem|RealDisk|any Disk|DiskError|Recovery|JournalWriter|SnapshotWriter|FolderManifest)\b' Sources/BrumeService
 forbid "time is an argument of the store; it must not read a clock" \
     'ContinuousClock|SuspendingClock|clock_gettime|gettimeofday' Sources/BrumeStore
 
@@ -58,7 +60,7 @@ if [ -n "$outside_coding" ]; then broken "the store imports CBrumeProto in Codin
 
 behind_door=$(search "$(import_of 'BrumeProtocol|CBrumeProto')" Sources/BrumeServer |
     grep -vE '^Sources/BrumeServer/(Sessions/|ServerConfiguration.swift:)' || true)
-if [ -n "$behind_door" ]; then broken "what is behind the server's door knows neither frames nor messages" "$behind_door"; fi
+if [ -n "$behind_door" ]; then broken "in the server only the door knows frames and messages" "$behind_door"; fi
 
 epoll_files=$(grep -rlE --include='*.swift' '\bepoll_(create1?|ctl|wait|pwait2?)\(' Sources || true)
 if [ "$(grep -c . <<<"$epoll_files")" -gt 1 ]; then broken "epoll is called in one file only" "$epoll_files"; fi

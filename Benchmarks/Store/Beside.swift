@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel

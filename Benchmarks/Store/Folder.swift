@@ -1,3 +1,5 @@
+internal import BrumeSystem
+internal import BrumeService
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer

@@ -1,54 +1,14 @@
+internal import BrumeService
 internal import Glibc
 
-/// The server's own limits, each with its reason. What a connection may take is in `ServerConnectionLimits`.
+/// The limits of the server around its service, each with its reason. What a connection may take is in
+/// `ServerConnectionLimits`.
 package enum ServerLimits {
     /// Connections at the operator's door. Each command has one, and few run at a time; more are closed at once.
     static let operatorConnections = 64
 
-    /// Connections of one server unless configured otherwise: some 20 KiB each in memory.
-    static let connections = 100_000
-
-    /// Descriptors that no connection gets, or a quarter of all if that is less: journal, snapshots, loads, loops, and
-    /// the operator's door.
-    static let reservedDescriptors = 256
-
-    /// Connections of one account, or of one address without an account, or a quarter of all if that is less, unless
-    /// configured otherwise: more than a person's devices and programs need, and no four can have all.
-    static let connectionsPerAccount = 1_000
-
-    /// Connections of one address whose peers have not identified themselves yet, or a quarter of those that the
-    /// address may have if that is more: a thousand devices behind one address that come back together get in within
-    /// seconds.
-    static let openingPerAddress = 256
-
-    /// Open calls of one account or address, over all of its connections: as many as eight connections may have.
-    static let callsPerAccount = 1_024
-
-    /// When a refused call that was one too many may come back: others are answered by then.
-    static let callRetryMilliseconds: UInt32 = 100
-
-    /// When a refused notification stream, or connection, that was one too many may come back: another has to end
-    /// first.
-    static let streamRetryMilliseconds: UInt32 = 60_000
-    static let connectionRetryMilliseconds: UInt32 = 10_000
-
-    /// The part of the server's output and input that one account may hold: an eighth.
-    static let accountPart = 8
-
-    /// The same for an address without an account.
-    static let addressPart = 16
-
-    /// The part of the budgets that clients without an account may hold together.
-    static let anonymousPart = 2
-
-    /// What a client may hold while little is left of a budget: the largest answer or request of most apps.
-    static let littleBytes = 1024 * 1024
-
     /// A session that holds no more unread output than this is not ended to make room: ending it would make none.
     static let unreadFloorBytes = 64 * 1024
-
-    /// An answer or request up to this size is not counted: 1,024 open calls come to 4 MiB.
-    static let uncountedBytes = 4 * 1024
 
     /// A frame up to this size may arrive in parts without room in the budget for it: less than a connection takes
     /// anyway, so that as many connections as there may be hold no more than that in beginnings of frames. A larger one
@@ -62,54 +22,6 @@ package enum ServerLimits {
     /// How long an incomplete frame keeps its room while others wait for some; then the largest gives way.
     static let frameGraceNanoseconds: UInt64 = 2_000_000_000
 
-    /// When a call may come back that was refused because there was no room for its bytes: clients that read have read
-    /// by then.
-    static let bytesRetryMilliseconds: UInt32 = 1_000
-
-    /// Bytes of commits that wait for the disk. Above this, writes are refused with a time to come back: a disk that is
-    /// this far behind needs quiet, not a longer queue.
-    static let undurableBytes = 64 * 1024 * 1024
-
-    /// An account with this many bytes of changes on a loop that wait for the disk begins nothing more there until some
-    /// of them are durable: a disk takes them within some milliseconds. So others wait for no more than these, and for
-    /// the commit that goes over the limit.
-    static let undurableTurnBytes = 1024 * 1024
-
-    /// The same when no other account writes on any loop: the disk has work while the next requests are read.
-    static let undurableTurnBytesAlone = 4 * 1024 * 1024
-
-    /// How long such an account leaves the disk to others at most, for each byte that became durable: as long as a disk
-    /// of 100 MB/s takes.
-    static let diskRestNanosecondsPerByte: UInt64 = 10
-
-    /// How often calls that waited for a database, and now wait for the disk, are looked at.
-    static let diskLookMilliseconds: UInt64 = 5
-
-    /// The part of ``undurableBytes`` that one account may have on all loops: an eighth, and the commits that go over
-    /// it. Above this, its writes are refused.
-    static let undurableAccountBytes = undurableBytes / accountPart
-
-    /// When an account that has reached ``undurableAccountBytes`` may come back: a disk that keeps up has taken them by
-    /// then.
-    static let undurableRetryMilliseconds: UInt32 = 250
-
-    /// When a write that was refused on a full disk may come back: making room takes longer than catching up.
-    static let diskFullRetryMilliseconds: UInt32 = 5_000
-
-    /// Events for devices that a loop makes in one turn, for all its databases: some milliseconds' work.
-    static let eventsPerTurn = 1_024
-
-    /// How many of them it makes between two looks at the clock, and for how long it makes them in one turn: most take
-    /// a microsecond or two, but texts of many characters are cut to their length.
-    static let eventsPerLook = 64
-    static let publicationNanoseconds: UInt64 = 4_000_000
-
-    /// Events of one database that wait to be made; beyond this the users whom later commits concern are told to fetch.
-    static let eventsWaiting = 65_536
-
-    /// Scans of records that a loop runs at a time, for record types that queries ask for and schemas do not know.
-    static let lessonScansPerLoop = 64
-
     /// How long the journal is idle before it notes on the disk that its last batch is synced: an extra sync when none
     /// was due, and so short a time that a crash seldom comes before it.
     static let journalRecordMilliseconds = 50
@@ -117,62 +29,16 @@ package enum ServerLimits {
     /// How often a full disk is tried again.
     static let diskFullPauseMilliseconds = 1_000
 
-    /// Bytes of one loop's answers that wait for the disk. Beyond this, a call is refused with a time to come back:
-    /// while the disk is full nothing that waits gets an answer, and clients that give up and ask again must not fill
-    /// the memory.
-    static let heldAnswerBytes = 64 * 1024 * 1024
-
     /// Bytes that one sync takes at most: the others wait for the next, so that no answer waits for all of them.
     static let batchBytes = 4 * 1024 * 1024
 
     /// The bytes of entries that a loop expects in a turn: room for twice as much is kept for the next turns.
     static let expectedTurnBytes = 1024 * 1024
 
-    /// Events that a database keeps for a user's devices that are away or slow. Overflow becomes "fetch from your
-    /// token".
-    static let backlogEvents = 1_024
-
-    /// Bytes of those events.
-    static let backlogBytes = 1024 * 1024
-
-    /// Events of a database that wait for the end of the turn to be given to devices. With more they are given sooner.
-    static let undeliveredEvents = 16
-
-    /// Bytes of the events that a public database keeps for all of its users: those of some ten thousand users who are
-    /// away.
-    static let publicBacklogBytes = 64 * 1024 * 1024
-
-    /// Events of the public database on their way to one stream: enough to keep it busy while more are asked for.
-    static let publicEventsUnderWay = 32
-
     /// Openings and ends of one session's notification streams that may wait for the public database's loop. With more,
     /// the session is not read until that loop has answered: a client that opens and cancels as fast as possible waits
     /// for it.
     static let farTasksPerSession = 16
-
-    /// Devices of a user whose place in the private database is remembered: all that may hold a stream at a time.
-    static let rememberedDevices = 1_024
-
-    /// The same in a public database, which remembers devices of all of its users.
-    static let rememberedPublicDevices = 16
-
-    /// Users whose events and acknowledgements a database keeps. Beyond this, users who don't listen are forgotten, and
-    /// told to fetch when they come again.
-    static let mailboxesPerDatabase = 100_000
-
-    /// Streams of one database: one per device that is connected.
-    static let streamsPerDatabase = 1_000
-
-    /// Output of a connection above which its stream waits and its frames are not read.
-    static let outputBytes = 1024 * 1024
-
-    /// What a call on its way to another loop counts as output of its connection: sixteen may be under way before
-    /// reading pauses. The account's share counts the real bytes of their answers, as soon as they are made.
-    static let travellingBytes = outputBytes / 16
-
-    /// What captures for snapshots may cost in one turn of a shard's loop: a database counts 10 and 1 for each zone,
-    /// about a tenth of a microsecond each.
-    static let captureCost = 1_000
 
     /// The items that a loop may load itself: about a millisecond's work at the most. Most databases are smaller, and
     /// are loaded sooner than another thread would have them: see ``ServerConfiguration/shortLoadBytes``.
@@ -181,42 +47,8 @@ package enum ServerLimits {
     /// The same for the bytes that a small file decompresses to.
     static let shortLoadContentBytes = 512 * 1024
 
-    /// Databases of one loop that are loaded on the loader's thread, or wait for it. For one more a call is refused
-    /// with a time to come back.
-    static let loads = 1_024
-
     /// Threads that load one database together: more would only wait for the one that puts what is ready in its place.
     static let loadThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
-
-    /// Calls that wait for one database to be loaded; of one account as many as are free, so that there is always one
-    /// for somebody else. For one more a call is refused with a time to come back: as many again would take longer than
-    /// the load.
-    static let callsPerLoad = 1_024
-
-    /// Bytes of the calls that wait for databases of one loop: sixteen times the largest call.
-    static let waitingCallBytes = 64 * 1024 * 1024
-
-    /// Calls that one turn of a loop answers when their database has been loaded.
-    static let awaitedCallsPerTurn = 16
-
-    /// When a call that would have to wait for a load may come back: a database of 500,000 records is loaded by then.
-    static let loadRetryMilliseconds: UInt32 = 1_000
-
-    /// Databases that are looked at in one turn, to drop those that nobody uses.
-    static let dropScan = 256
-
-    /// Databases whose snapshots are written at a time so that they can be dropped.
-    static let dropSnapshots = 32
-
-    /// How long no snapshots are written to drop databases, after the disk failed.
-    static let dropPauseNanoseconds: UInt64 = 30_000_000_000
-
-    /// How often the log says that databases in use take more than the budget.
-    static let budgetWarningNanoseconds: UInt64 = 60_000_000_000
-
-    /// What a reply that waits for the disk counts beside its bytes: nothing else limits the replies to calls that a
-    /// client cancels.
-    static let heldReplyBytes = 512
 
     /// Bytes of an account's private databases, as quotas count them, unless the operator says otherwise: as much as
     /// people get elsewhere for free, and more than a person fills with records.
@@ -225,98 +57,15 @@ package enum ServerLimits {
     /// The same for a public database, which all users of an app fill.
     package static let publicQuotaBytes = 20 * 1024 * 1024 * 1024
 
-    /// Accounts of one server: the account file is written whole at each change.
-    static let accounts = 100_000
-
-    /// Accounts in one answer to the operator: at some 400 bytes each, a frame would hold ten times as many.
-    static let accountsPerPage = 1_000
-
-    /// Containers in one answer to the operator: of each, two databases are looked for, on the loops and on the disk.
-    static let containersPerPage = 100
-
-    /// Places of records that one turn looks at for a schema that does not know their type: at a microsecond or two
-    /// each, no longer than queries may take.
-    static let lessonPlacesPerTurn = 1_000
-
-    /// Record types that a database remembers having been asked about.
-    static let taughtTypes = 256
-
-    /// Members of roles in one answer to the operator: each with up to 100 roles of 255 bytes; the answer ends before a
-    /// frame does.
-    static let roleMembersPerPage = 500
-
-    /// Bytes of such an answer.
-    static let roleMemberBytesPerPage = 1024 * 1024
-
-    /// Tokens of one account: one for each device or program, with room to rotate.
-    static let tokensPerAccount = 32
-
-    /// The number of containers at which an account can open no new one, while the operator has named none: each brings
-    /// databases, and an app has one or two. There is no limit for all accounts together, since some could use it up
-    /// for the others, and the operator makes the accounts.
-    package static let containersPerAccount = 32
-
-    /// Containers that are looked through for data of an account from before the start: at some microseconds each, once
-    /// for an account.
-    static let countedContainers = 1_024
-
     /// Log lines per second, of each loop, about peers that are refused.
     static let refusalLinesPerSecond = 10
-
-    /// Time that one account's requests may take of a turn of a loop before its next one waits: see `TimeShare`. Long
-    /// enough for hundreds of ordinary requests, and with the longest request well below what others may have to wait.
-    static let accountTurnNanoseconds: UInt64 = 5_000_000
-
-    /// Frames and requests of one account in a turn: more than its connections mostly bring, and less than five
-    /// milliseconds' worth of the smallest.
-    static let accountTurnCount = 4_096
 
     /// How much is read in one piece without a look at the clock after its last frame: copying that much takes a
     /// microsecond.
     static let freeReadBytes = 16 * 1024
 
-    /// How much of one turn may go to what has waited for a turn, for all accounts together.
-    static let turnsNanoseconds: UInt64 = 10_000_000
-
-    /// Accounts' shares of a loop's time that are kept before the loop looks for those to forget.
-    static let idleTimeShares = 1_024
-
-    /// Queries of one account on a loop that run at a time: an eighth of ``queriesPerLoop``. One more is refused with a
-    /// time to come back.
-    static let queriesPerAccount = 32
-
-    /// How long one turn answers calls that waited for their database, beside the limit on their number.
-    static let awaitedCallsNanoseconds: UInt64 = 5_000_000
-
-    /// How long queries may keep a loop in one turn: other work waits for that at most, and for its own turn.
-    static let querySliceNanoseconds: UInt64 = 2_000_000
-
-    /// How long one step of a query should take, between two looks at the clock.
-    static let queryStepNanoseconds: UInt64 = 250_000
-
-    /// How much indexes take over from commits between two looks at the clock: about as many microseconds, as long as
-    /// ``queryStepNanoseconds``.
-    static let indexStepUnits = 250
-
-    /// Steps of queries in one turn. It matters when the clock stands still, in a loop that is driven by hand.
-    static let queryStepsPerTurn = 128
-
-    /// Queries of one session that run at a time. One more is refused with a time to come back.
-    static let queriesPerSession = 16
-
-    /// Queries of one loop that run at a time, for all sessions: each holds up to a page of matches. One more is
-    /// refused with a time to come back.
-    static let queriesPerLoop = 256
-
-    /// Databases that one turn of a loop measures for the figures: each costs time for its zones, about a microsecond
-    /// for most.
-    static let measuredDatabasesPerTurn = 512
-
     /// How long an answer over HTTP waits for the loops. `/livez` reports a wait that is longer.
     static let figuresTimeoutMilliseconds = 5_000
-
-    /// How often deadlines are checked, and so how precisely they are kept.
-    static let sweepMilliseconds: UInt64 = 250
 
     /// Bytes of the account file.
     static let accountFileBytes = 256 * 1024 * 1024

@@ -14,6 +14,9 @@ package struct ProcessFigures: Equatable, Sendable {
             pageBytes: UInt64(max(1, sysconf(Int32(_SC_PAGESIZE)))))
     }
 
+    /// The same about this process.
+    package static func readOwn() -> ProcessFigures? { read(pid: getpid()) }
+
     /// From the texts of `stat` and `statm` (proc(5)).
     package init?(stat: String, statm: String, ticksPerSecond: UInt64, pageBytes: UInt64) {
         // The second field is the program's name in brackets, which may hold anything.

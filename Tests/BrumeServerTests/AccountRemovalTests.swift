@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// An account that is removed together with what it stores.
 @Suite("The removal of an account with its data")

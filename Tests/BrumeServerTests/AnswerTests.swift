@@ -2,6 +2,7 @@ import BrumeModel
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Answers that wait")
 struct AnswerTests {

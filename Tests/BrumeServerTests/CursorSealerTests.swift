@@ -2,6 +2,7 @@ import BrumeModel
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite struct CursorSealerTests {
     private let sealer = CursorSealer(key: Array(repeating: 7, count: 32))

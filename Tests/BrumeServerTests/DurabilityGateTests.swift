@@ -4,6 +4,7 @@ import BrumeStore
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// What shows a commit waits until the commit is durable.
 @Suite("The gate before the disk")

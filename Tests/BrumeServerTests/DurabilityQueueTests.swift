@@ -1,6 +1,7 @@
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("What waits for the disk")
 struct DurabilityQueueTests {

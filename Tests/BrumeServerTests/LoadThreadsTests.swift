@@ -4,6 +4,7 @@ import Glibc
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Threads of a load")
 struct LoadThreadsTests {

@@ -1,7 +1,9 @@
+import BrumeSystem
 import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Lines of the log")
 struct LogTests {

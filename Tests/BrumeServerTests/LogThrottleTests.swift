@@ -1,6 +1,8 @@
+import BrumeSystem
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite struct LogThrottleTests {
     @Test("lines beyond the limit are counted, and the count comes with the next line") func counts() {

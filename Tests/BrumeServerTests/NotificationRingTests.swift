@@ -4,6 +4,7 @@ import BrumeStore
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 private func position(_ sequence: UInt64) -> ChangePosition { ChangePosition(sequence: sequence, index: 0) }
 

@@ -2,6 +2,7 @@ import BrumeModel
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Streams of one session")
 struct OpenStreamsTests {

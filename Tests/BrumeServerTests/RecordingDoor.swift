@@ -1,6 +1,7 @@
 import BrumeModel
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// A door that writes down what its client's calls end with.
 final class RecordingDoor: ClientDoor {

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// What an operation gets that is sent again under its id.
 @Suite("Operations that are sent again")

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 @testable import BrumeStore
 
 @Suite("Quotas of a server")

@@ -5,6 +5,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("A stream as a call")
 struct StreamCallTests {

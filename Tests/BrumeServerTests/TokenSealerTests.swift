@@ -3,6 +3,7 @@ import BrumeSystem
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 private func database(container: String = "iCloud.a", owner: String = "_1", environment: Environment = .development)
     -> DatabaseID

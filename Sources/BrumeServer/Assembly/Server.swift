@@ -1,3 +1,4 @@
+package import BrumeService
 internal import BrumeLock
 package import BrumeModel
 package import BrumeStore
@@ -9,6 +10,7 @@ internal import Glibc
 /// `@unchecked Sendable`: set up by one thread; `drain` and `wait` may come from any.
 package final class Server: @unchecked Sendable {
     let core: ServerCore
+    private let configuration: ServerConfiguration
     /// The accounts of its folder, for the process that it runs in.
     let accounts: AccountStore
     private let lock: DirectoryLock
@@ -26,7 +28,7 @@ package final class Server: @unchecked Sendable {
     /// The port where figures are served; 0 when they are not.
     package var metricsPort: UInt16 { metrics?.port ?? 0 }
     /// The address where figures are served, `host:port`.
-    package var metricsAddress: String { Self.address(core.configuration.metricsAddress?.host ?? "", metricsPort) }
+    package var metricsAddress: String { Self.address(configuration.metricsAddress?.host ?? "", metricsPort) }
     /// What recovery found, for the operator.
     package let recoveryReport: String
 
@@ -36,6 +38,7 @@ package final class Server: @unchecked Sendable {
     /// - Throws: `folderInUse` when another server has the folder, `damaged` with file and offset when a file is not
     ///   what was written (P8: nothing is repaired by deleting), `folder` when it can't be read or written.
     package init(_ configuration: ServerConfiguration, disk: (any Disk)? = nil) throws(ServerError) {
+        self.configuration = configuration
         let folder = configuration.dataFolder
         let disk = disk ?? RealDisk(folder: folder)
         do {
@@ -104,7 +107,7 @@ package final class Server: @unchecked Sendable {
     package static let failStopExitCode: Int32 = 74
 
     /// Where the server listens, `host:port`.
-    package var address: String { Self.address(core.configuration.host, port) }
+    package var address: String { Self.address(configuration.host, port) }
 
     private static func address(_ host: String, _ port: UInt16) -> String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -114,7 +117,6 @@ package final class Server: @unchecked Sendable {
 
     /// Listens and serves. Returns when clients can connect.
     package func start() throws(ServerError) {
-        let configuration = core.configuration
         precondition(!hasStarted, "a server is started twice")
         assembly.handOver()
         let tls: TLSServerContext
@@ -130,13 +132,13 @@ package final class Server: @unchecked Sendable {
                 // shows that the port is free.
                 try Listener(
                     host: configuration.host, port: configuration.port, tls: tls, loop: core.adminLoop,
-                    limits: core.socketLimits, sharesPort: false, accept: { _ in nil }
+                    limits: assembly.door.socketLimits, sharesPort: false, accept: { _ in nil }
                 ).close()
             }
             for shard in core.shards {
                 let listener = try Listener(
                     host: configuration.host, port: port == 0 ? configuration.port : port, tls: tls, loop: shard.loop,
-                    limits: core.socketLimits, admission: core.admission, sharesPort: true
+                    limits: assembly.door.socketLimits, admission: assembly.door.admission, sharesPort: true
                 ) { [door = assembly.door] connection in door.accept(connection, onLoop: shard.index) }
                 port = listener.port
                 listeners.withLock { $0.append(listener) }
@@ -201,7 +203,7 @@ package final class Server: @unchecked Sendable {
             }
             return result + "\""
         }
-        let ca = core.configuration.caPath.map(quoted) ?? "null"
+        let ca = configuration.caPath.map(quoted) ?? "null"
         return "{\"server\":\(quoted(address)),\"ca\":\(ca),\"pid\":\(getpid())}\n"
     }
 
@@ -268,7 +270,6 @@ package final class Server: @unchecked Sendable {
     /// Reads the certificate and its key again, for new connections; existing ones stay. Files that can't be used
     /// change nothing, and the log says so. Any thread.
     package func reloadCertificate() {
-        let configuration = core.configuration
         let tls: TLSServerContext
         do throws(TLSError) {
             tls = try TLSServerContext(certificatePath: configuration.certificatePath, keyPath: configuration.keyPath)
@@ -307,7 +308,7 @@ package final class Server: @unchecked Sendable {
         for door in core.doors { door.drain() }
         // The admin loop may be busy with the disk: clients are told before it is asked.
         core.adminLoop.execute { [self] in
-            let deadline = core.adminLoop.nowNanoseconds + core.configuration.drainTimeoutMilliseconds * 1_000_000
+            let deadline = core.adminLoop.nowNanoseconds + configuration.drainTimeoutMilliseconds * 1_000_000
             waitForCalls(until: deadline)
         }
     }
@@ -362,7 +363,7 @@ package final class Server: @unchecked Sendable {
         core.adminLoop.stop()
         core.adminLoop.join()
         core.disassemble()
-        try? FileSystem.remove(core.configuration.dataFolder + "/server.json")
+        try? FileSystem.remove(configuration.dataFolder + "/server.json")
         lock.release()
         core.log.info("stopped")
     }

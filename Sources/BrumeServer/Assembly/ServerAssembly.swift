@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
@@ -40,13 +41,13 @@ struct ServerAssembly {
         spinner: Spinner = Spinner(), startedNanoseconds: UInt64, failStop: @escaping FailStop
     ) throws(StoreError) {
         let core = try ServerCore(
-            configuration: configuration, catalog: catalog, logs: logs, startedNanoseconds: startedNanoseconds,
+            configuration: configuration.service, catalog: catalog, logs: logs, startedNanoseconds: startedNanoseconds,
             failStop: failStop)
         self.core = core
         let shards = loops.shards.enumerated().map { Shard(index: $0.offset, loop: $0.element, server: core) }
         for loop in loops.shards { loop.spinner = spinner }
         core.assemble(shards: shards, loops: loops)
-        door = BrumeDoor(to: core)
+        door = BrumeDoor(to: core, configuration)
         core.add(door)
     }
 

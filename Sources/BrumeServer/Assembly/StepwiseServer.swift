@@ -1,3 +1,4 @@
+package import BrumeService
 package import BrumeModel
 package import BrumeStore
 package import BrumeSystem
@@ -150,7 +151,7 @@ package final class StepwiseServer {
     package var pendingByteCount: Int { core.logs.undurableByteCount }
 
     /// The largest value that ``pendingByteCount`` may reach: the limit, and one turn's requests.
-    package static var pendingByteLimit: Int { ServerLimits.undurableBytes + Limits.commitBytes }
+    package static var pendingByteLimit: Int { ServiceLimits.undurableBytes + Limits.commitBytes }
 
     /// Writes and syncs one batch; one that has found the disk full is tried again. `observe` gets its encoded entries
     /// before the first time.
@@ -232,8 +233,8 @@ package final class StepwiseServer {
     }
 
     /// Bounds of ``Waiting/answerBytes`` and ``Loaded/backlogBytes``.
-    package static var heldAnswerByteLimit: Int { ServerLimits.heldAnswerBytes }
-    package static var backlogByteLimit: Int { ServerLimits.backlogBytes }
+    package static var heldAnswerByteLimit: Int { ServiceLimits.heldAnswerBytes }
+    package static var backlogByteLimit: Int { ServiceLimits.backlogBytes }
 
     // MARK: Accounts
 

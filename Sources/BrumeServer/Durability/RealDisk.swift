@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeLock
 package import BrumeStore
 internal import BrumeSystem

@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 
 /// A server's figures in Prometheus' text format (version 0.0.4). Labels are methods, error codes and parts of the

@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
@@ -116,7 +117,7 @@ final class JournalLog: CommitLog, @unchecked Sendable {
 
     var refusal: CommitLogRefusal? {
         if groupCommit.isDiskFull { return .full }
-        return outbox.byteCount + groupCommit.pendingByteCount > ServerLimits.undurableBytes ? .behind : nil
+        return outbox.byteCount + groupCommit.pendingByteCount > ServiceLimits.undurableBytes ? .behind : nil
     }
 
     func append(_ entry: JournalEntry) -> AppendedCommit {

@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeStore
 
 /// What waits for the journal's thread: submissions in the order in which they came, and rotations and removals, which
@@ -66,7 +67,7 @@ struct JournalQueue {
     ///
     /// In order of arrival: those of one loop must keep their order, and a large one that smaller ones of other loops
     /// could overtake would have to be kept from waiting forever. What an account may have here is bounded instead, by
-    /// ``ServerLimits/undurableTurnBytes`` and ``ServerLimits/undurableAccountBytes``.
+    /// ``ServiceLimits/undurableTurnBytes`` and ``ServiceLimits/undurableAccountBytes``.
     mutating func take(bytesLimit: Int) -> Work? {
         if isEmpty { return nil }
         var count = 0

@@ -1,3 +1,5 @@
+internal import BrumeService
+
 /// Decides when the server writes snapshots: by itself, so that the journal, and with it the time of a start, stays
 /// bounded, and on request. Never two runs at once.
 ///

@@ -1,3 +1,4 @@
+package import BrumeService
 internal import BrumeModel
 internal import BrumeSystem
 
@@ -16,8 +17,8 @@ package enum OperatorDoor {
     /// Opens the door. The data folder's lock makes sure that no other server has it open.
     static func open(_ door: BrumeDoor, onLoop index: Int) throws(ServerError) -> LocalListener {
         let core = door.server
-        let path = path(dataFolder: core.configuration.dataFolder)
-        var limits = core.configuration.socketLimits
+        let path = path(dataFolder: door.configuration.dataFolder)
+        var limits = door.configuration.socketLimits
         limits.connectionsMax = ServerLimits.operatorConnections
         do throws(SystemError) {
             return try LocalListener(path: path, loop: core.shards[index].loop, limits: limits) { user in
@@ -40,22 +41,5 @@ package enum OperatorDoor {
             throw ServerError(
                 .notPermitted, "\(path) is for the server's user and for root; run this as one of them")
         }
-    }
-}
-
-extension ServerCore {
-    /// Lets a client in at the operator's door, where everybody is the operator.
-    ///
-    /// The operator may name any container, even one that this server does not serve: most of what they ask for is not
-    /// about one.
-    func authenticateOperator(_ claim: Claim) throws(ServiceError) -> Identity {
-        try check(claim)
-        if case .account = claim.proof {
-            throw ServiceError(
-                .notAuthenticated, "this socket is for the server's operator; an account's token is for its port")
-        }
-        return Identity(
-            role: .admin, container: claim.container, environment: claim.environment, deviceID: claim.deviceID,
-            clientVersion: claim.clientVersion)
     }
 }

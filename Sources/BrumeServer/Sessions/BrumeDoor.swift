@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeStore
@@ -8,12 +9,22 @@ internal import BrumeSystem
 /// `@unchecked Sendable`: immutable, except for what each loop's table has.
 final class BrumeDoor: Door, @unchecked Sendable {
     let server: ServerCore
+    let configuration: ServerConfiguration
+    /// What listeners allow a connection.
+    let socketLimits: BrumeSystem.ConnectionLimits
+    /// The connections of all listeners.
+    let admission: ConnectionAdmission
     /// The sessions of each loop.
     let tables: [SessionTable]
 
     /// Opens the door to an assembled server.
-    init(to server: ServerCore) {
+    init(to server: ServerCore, _ configuration: ServerConfiguration) {
         self.server = server
+        self.configuration = configuration
+        var limits = configuration.socketLimits
+        server.shares.bounds.apply(to: &limits)
+        socketLimits = limits
+        admission = ConnectionAdmission(limits: limits)
         tables = server.shards.map { SessionTable(of: $0, server: server) }
     }
 
@@ -28,7 +39,7 @@ final class BrumeDoor: Door, @unchecked Sendable {
 
     /// What a client is told when it is let in.
     func welcome(for identity: Identity) -> Welcome {
-        let limits = server.configuration.connectionLimits
+        let limits = configuration.connectionLimits
         let frameBytes = Self.frameBytes(of: identity)
         return Welcome(
             protocolVersion: 1, serverVersion: ServerCore.version, userRecordName: identity.userRecordName,
@@ -53,6 +64,13 @@ final class BrumeDoor: Door, @unchecked Sendable {
     }
 
     func addFigures(ofLoop index: Int, to figures: inout ServerFigures) { tables[index].addFigures(to: &figures) }
+
+    func addFigures(to figures: inout ServerFigures) {
+        let counts = admission.counts
+        figures.connections.beyondLimit += counts.full
+        figures.connections.beyondAddress += counts.address
+        figures.connections.late += counts.opening
+    }
 
     func unansweredCallCount(onLoop index: Int) -> Int { tables[index].unaryCallCount }
 

@@ -1,3 +1,4 @@
+package import BrumeService
 package import BrumeModel
 package import BrumeProtocol
 

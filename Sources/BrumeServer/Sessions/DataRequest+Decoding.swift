@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
 

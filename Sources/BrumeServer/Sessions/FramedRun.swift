@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeProtocol
 
 /// A run's events in the frames of one stream. Devices that stand at one place mostly have streams of the same number,

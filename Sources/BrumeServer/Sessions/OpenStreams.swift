@@ -1,3 +1,5 @@
+internal import BrumeService
+
 /// The streams of a session, which take turns: one that uses up the connection's room is the last to go on when there
 /// is room again. So a long transfer does not keep the others waiting.
 struct OpenStreams {

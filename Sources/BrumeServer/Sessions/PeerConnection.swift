@@ -1,3 +1,4 @@
+internal import BrumeService
 package import BrumeSystem
 
 /// What a session asks of its connection: bytes out, and reading held back. On the loop that has the connection.

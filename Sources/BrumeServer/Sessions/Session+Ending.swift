@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
@@ -76,7 +77,7 @@ extension Session {
                 CallStatus(
                     .requestRateLimited,
                     "a frame that was not whole gave way to others; send it again",
-                    retryAfterMilliseconds: ServerLimits.bytesRetryMilliseconds))
+                    retryAfterMilliseconds: ServiceLimits.bytesRetryMilliseconds))
         }
         server.log.info(
             "connection dropped",

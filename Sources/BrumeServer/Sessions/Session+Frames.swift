@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeStore
@@ -125,7 +126,7 @@ extension Session {
         switch machine.messageReceived(stream: stream, isLast: header.isLast, byteCount: payload.count) {
         case .request(let method, let endsStream):
             if let refusal = share.outputRefusal { return refuse(stream, refusal) }
-            if let interceptor = server.configuration.callInterceptor {
+            if let interceptor = door.configuration.callInterceptor {
                 return intercept(
                     Method(rawValue: method), payload, stream: stream, endsStream: endsStream, interceptor)
             }

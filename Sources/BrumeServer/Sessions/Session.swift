@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
@@ -59,7 +60,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
         self.door = door
         server = door.server
         self.isOperators = isOperators
-        let limits = server.configuration.connectionLimits
+        let limits = door.configuration.connectionLimits
         reader = FrameReader(payloadBytesLimit: limits.helloBytes)
         machine = ServerConnectionStateMachine(limits: limits, nowNanoseconds: shard.loop.nowNanoseconds)
     }
@@ -249,7 +250,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// Whether nothing may be read: answers have not left, there is no room for the frame that has begun, or another
     /// loop has not kept up with the streams that were opened and ended.
     private var isFull: Bool {
-        connection.isOutputFull || (client?.heldByteCount ?? 0) > ServerLimits.outputBytes || inputShortage != nil
+        connection.isOutputFull || (client?.heldByteCount ?? 0) > ServiceLimits.outputBytes || inputShortage != nil
             || (client?.farTaskCount ?? 0) >= ServerLimits.farTasksPerSession
     }
 

@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
@@ -32,7 +33,7 @@ final class SessionTable: @unchecked Sendable {
 
     /// Looks after deadlines and budgets now and then.
     func sweepLater() {
-        _ = shard.loop.schedule(afterMilliseconds: ServerLimits.sweepMilliseconds) { [unowned self] in
+        _ = shard.loop.schedule(afterMilliseconds: ServiceLimits.sweepMilliseconds) { [unowned self] in
             for session in Array(sessions.values) { session.timePassed() }
             makeRoom()
             sweepLater()

@@ -1,5 +1,6 @@
+package import BrumeService
 package import BrumeModel
-package import BrumeServer
+internal import BrumeServer
 package import BrumeSystem
 
 /// Accounts and schemas in memory, of which a test decides when a change becomes durable, and whether it does.

@@ -1,5 +1,6 @@
+package import BrumeService
 package import BrumeModel
-package import BrumeServer
+internal import BrumeServer
 package import BrumeStore
 internal import BrumeSystem
 

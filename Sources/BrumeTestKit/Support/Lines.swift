@@ -1,5 +1,7 @@
+package import BrumeSystem
+internal import BrumeService
 internal import BrumeLock
-package import BrumeServer
+internal import BrumeServer
 
 /// Lines that any thread adds, such as those of a server's log.
 package final class Lines: Sendable {

@@ -1,3 +1,4 @@
+package import BrumeService
 internal import BrumeLock
 package import BrumeModel
 package import BrumeProtocol

@@ -1,3 +1,4 @@
+internal import BrumeService
 public import BrumeKit
 internal import BrumeModel
 internal import BrumeServer

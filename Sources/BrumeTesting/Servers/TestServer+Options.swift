@@ -1,3 +1,5 @@
+internal import BrumeSystem
+internal import BrumeService
 public import BrumeKit
 internal import BrumeModel
 internal import BrumeServer

@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeAdmin
 internal import BrumeKit
 internal import BrumeModel

@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeServer
 internal import BrumeStore
@@ -44,7 +45,7 @@ enum ServeCommand {
                 "connections of one address that have no account (default: 1,000, or a quarter of all)"),
             OptionDefinition(
                 "calls-per-account", "N", "open calls of one account, over all of its connections",
-                fallback: String(ServerConfiguration.standardCallsPerAccount)),
+                fallback: String(ServiceConfiguration.standardCallsPerAccount)),
             OptionDefinition(
                 "output-budget", "SIZE",
                 "answers that are held for clients until they have read them; an eighth for an account",
@@ -92,7 +93,7 @@ enum ServeCommand {
             """,
             """
             Without --container any name is served: containers that hold data to every account, and a new one to an account that \
-            has data in fewer than \(ServerLimits.containersPerAccount). One that is left without a write was never there.
+            has data in fewer than \(ServiceLimits.containersPerAccount). One that is left without a write was never there.
             """,
             """
             In development any account's saves add record types and fields to a container's schema, \(Limits.recordTypesPerTeacher) and \

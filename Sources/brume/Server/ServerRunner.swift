@@ -1,3 +1,5 @@
+internal import BrumeSystem
+internal import BrumeService
 internal import BrumeServer
 internal import Foundation
 

@@ -7,6 +7,7 @@ import Testing
 
 @testable import BrumeKit
 @testable import BrumeServer
+@testable import BrumeService
 
 /// The figures in the tables of the pages, held against the constants that the server and the SDK work with.
 ///
@@ -17,12 +18,13 @@ import Testing
 struct LimitsPageTests {
     private typealias Model = BrumeModel.Limits
     private typealias Server = ServerLimits
+    private typealias Service = ServiceLimits
     private typealias Rows = [(beginning: String, figures: [Int])]
 
     private static let connection = ServerConnectionLimits()
     private static let socket = BrumeSystem.ConnectionLimits()
-    private static let outputBudget = ServerConfiguration.standardOutputBudgetBytes
-    private static let inputBudget = ServerConfiguration.standardInputBudgetBytes
+    private static let outputBudget = ServiceConfiguration.standardOutputBudgetBytes
+    private static let inputBudget = ServiceConfiguration.standardInputBudgetBytes
     private static let listed = HistoryLimits.standard
 
     @Test("say what the code does: the protocol's page")
@@ -48,7 +50,7 @@ struct LimitsPageTests {
 
     @Test("say what the code does: the README")
     func readme() throws {
-        let account = Server.connectionsPerAccount
+        let account = Service.connectionsPerAccount
         try Self.compare(
             try Self.rows(of: "README.md", section: "## Limits"),
             with: [
@@ -68,21 +70,21 @@ struct LimitsPageTests {
                 ("records that go with those", [Model.cascadesPerRequest]),
                 ("locations and references in the lists", [Model.listMessagesPerRequest]),
                 ("open calls of one connection", [Self.connection.concurrentCalls]),
-                ("open calls of one account", [Server.callsPerAccount]),
+                ("open calls of one account", [Service.callsPerAccount]),
                 ("connections, and notification streams", [account]),
-                ("connections of one address", [Server.openingPerAddress]),
-                ("connections of one server", [Server.connections]),
+                ("connections of one address", [Service.openingPerAddress]),
+                ("connections of one server", [Service.connections]),
                 ("answers that a server holds", [Self.outputBudget]),
                 ("requests that are not whole", [Self.inputBudget]),
                 (
                     "changes that wait for the disk",
-                    [Server.undurableBytes, Server.undurableTurnBytes, Server.undurableTurnBytesAlone]
+                    [Service.undurableBytes, Service.undurableTurnBytes, Service.undurableTurnBytesAlone]
                 ),
-                ("accounts of one server", [Server.accounts]),
+                ("accounts of one server", [Service.accounts]),
             ])
         // The parts of the budgets that these rows name in words: an eighth, a half.
-        #expect(Server.accountPart == 8 && Server.anonymousPart == 2)
-        #expect(Server.undurableAccountBytes == Server.undurableBytes / 8)
+        #expect(Service.accountPart == 8 && Service.anonymousPart == 2)
+        #expect(Service.undurableAccountBytes == Service.undurableBytes / 8)
     }
 
     @Test("notice a figure that is another one")
@@ -110,11 +112,11 @@ struct LimitsPageTests {
 
 extension LimitsPageTests {
     private static let connections: Rows = [
-        ("connections of the server", [Server.connections]),
-        ("connections of an account", [Server.connectionsPerAccount, Int(Server.connectionRetryMilliseconds)]),
-        ("connections without an account", [Server.connectionsPerAccount]),
-        ("the same, of all addresses", [Int(Server.connectionRetryMilliseconds)]),
-        ("connections of an address before", [Server.openingPerAddress]),
+        ("connections of the server", [Service.connections]),
+        ("connections of an account", [Service.connectionsPerAccount, Int(Service.connectionRetryMilliseconds)]),
+        ("connections without an account", [Service.connectionsPerAccount]),
+        ("the same, of all addresses", [Int(Service.connectionRetryMilliseconds)]),
+        ("connections of an address before", [Service.openingPerAddress]),
         ("connections at the operator's socket", [Server.operatorConnections]),
         ("TLS handshake", [Int(socket.handshakeTimeoutMilliseconds)]),
         ("hello |", [connection.helloBytes]),
@@ -123,23 +125,23 @@ extension LimitsPageTests {
         ("`container`", [Model.nameCharacters]),
         ("`client_version`", [255]),
         ("a token in the hello", [1_024]),
-        ("containers that an account opens", [Server.containersPerAccount]),
+        ("containers that an account opens", [Service.containersPerAccount]),
         ("payload of a client's frame", [Model.frameBytes, Server.anonymousFrameBytes]),
         ("payload of a server's frame", [Model.frameBytes]),
         ("a frame from its first", [Int(connection.frameTimeoutMilliseconds)]),
         ("pings", [connection.pingsPerSecond, 1_000]),
         ("silence", [Int(connection.idleMilliseconds), Int(connection.idleMilliseconds) / 3]),
         ("output that the client doesn't read", [Int(socket.writeStallTimeoutMilliseconds)]),
-        ("output that waits", [Server.outputBytes]),
+        ("output that waits", [Service.outputBytes]),
     ]
 
     private static let calls: Rows = [
-        ("open calls of a connection", [connection.concurrentCalls, Int(Server.callRetryMilliseconds)]),
-        ("open calls of an account", [Server.callsPerAccount, Int(Server.callRetryMilliseconds)]),
-        ("notification streams of an account", [Int(Server.streamRetryMilliseconds)]),
+        ("open calls of a connection", [connection.concurrentCalls, Int(Service.callRetryMilliseconds)]),
+        ("open calls of an account", [Service.callsPerAccount, Int(Service.callRetryMilliseconds)]),
+        ("notification streams of an account", [Int(Service.streamRetryMilliseconds)]),
         (
             "notification streams of a user",
-            [Server.streamsPerDatabase, Int(Server.streamRetryMilliseconds)]
+            [Service.streamsPerDatabase, Int(Service.streamRetryMilliseconds)]
         ),
         ("notification streams of a device", [1]),
         ("stream ids", [Int(UInt32.max)]),
@@ -150,32 +152,35 @@ extension LimitsPageTests {
         ("unused credit", [connection.streamCreditMax, connection.streamCreditBytesMax]),
         (
             "unread answers and events of an account",
-            [outputBudget / Server.accountPart, outputBudget / Server.addressPart, Int(Server.bytesRetryMilliseconds)]
+            [
+                outputBudget / Service.accountPart, outputBudget / Service.addressPart,
+                Int(Service.bytesRetryMilliseconds),
+            ]
         ),
         (
             "requests under way of an account",
-            [inputBudget / Server.accountPart, inputBudget / Server.addressPart, Int(Server.bytesRetryMilliseconds)]
+            [inputBudget / Service.accountPart, inputBudget / Service.addressPart, Int(Service.bytesRetryMilliseconds)]
         ),
         ("frames above", [Server.unreservedFrameBytes]),
-        ("unread answers and events, requests", [outputBudget, inputBudget, Int(Server.bytesRetryMilliseconds)]),
-        ("events of a database that wait", [Server.eventsWaiting]),
+        ("unread answers and events, requests", [outputBudget, inputBudget, Int(Service.bytesRetryMilliseconds)]),
+        ("events of a database that wait", [Service.eventsWaiting]),
         ("streams opened and ended", [Server.farTasksPerSession]),
-        ("calls that wait for a database", [Server.callsPerLoad, Int(Server.loadRetryMilliseconds)]),
+        ("calls that wait for a database", [Service.callsPerLoad, Int(Service.loadRetryMilliseconds)]),
         (
             "bytes of all calls that wait",
-            [Server.waitingCallBytes, Server.loads, Int(Server.loadRetryMilliseconds)]
+            [Service.waitingCallBytes, Service.loads, Int(Service.loadRetryMilliseconds)]
         ),
-        ("answers that wait for the disk", [Server.heldAnswerBytes, 1_000]),
+        ("answers that wait for the disk", [Service.heldAnswerBytes, 1_000]),
         (
             "changes of an account that wait for the disk, on a loop",
-            [Server.undurableTurnBytes, Server.undurableTurnBytesAlone]
+            [Service.undurableTurnBytes, Service.undurableTurnBytesAlone]
         ),
         (
             "changes of an account that wait for the disk |",
-            [Server.undurableAccountBytes, Int(Server.undurableRetryMilliseconds)]
+            [Service.undurableAccountBytes, Int(Service.undurableRetryMilliseconds)]
         ),
-        ("changes that wait for the disk, of all", [Server.undurableBytes, 1_000]),
-        ("a full disk", [Int(Server.diskFullRetryMilliseconds)]),
+        ("changes that wait for the disk, of all", [Service.undurableBytes, 1_000]),
+        ("a full disk", [Int(Service.diskFullRetryMilliseconds)]),
     ]
 
     private static let requests: Rows = [
@@ -250,10 +255,10 @@ extension LimitsPageTests {
         ("sort keys", [Model.querySortKeys]),
         ("bytes of a cursor", [Model.queryCursorBytes]),
         ("matches of a page", [Model.matchesPerPage, Model.matchesPerPageMax, Model.pageBytes]),
-        ("queries that run for a connection", [Server.queriesPerSession, 100]),
-        ("queries that run for an account", [Server.queriesPerAccount, 100]),
-        ("queries that run on one", [Server.queriesPerLoop, 1_000]),
-        ("queries for record types", [Server.lessonScansPerLoop, 1_000]),
+        ("queries that run for a connection", [Service.queriesPerSession, 100]),
+        ("queries that run for an account", [Service.queriesPerAccount, 100]),
+        ("queries that run on one", [Service.queriesPerLoop, 1_000]),
+        ("queries for record types", [Service.lessonScansPerLoop, 1_000]),
     ]
 
     private static let notifications: Rows = [
@@ -267,12 +272,12 @@ extension LimitsPageTests {
         ("id of a subscription", [1, Model.nameCharacters]),
         ("`desired_keys`", [Model.notificationDesiredKeys]),
         ("text in a notification", [Model.notificationTextCharacters, Model.notificationTextBytes]),
-        ("events kept for a user", [Server.backlogEvents, Server.backlogBytes]),
-        ("events kept for all users", [Server.publicBacklogBytes]),
-        ("users of a database", [Server.mailboxesPerDatabase]),
+        ("events kept for a user", [Service.backlogEvents, Service.backlogBytes]),
+        ("events kept for all users", [Service.publicBacklogBytes]),
+        ("users of a database", [Service.mailboxesPerDatabase]),
         ("users without a subscription", [Model.formerSubscribersPerDatabase]),
         ("work on matching", [Model.matchingCostPerCommit, Model.matchingCostPerUserAndCommit]),
-        ("devices whose", [Server.rememberedDevices, Server.rememberedPublicDevices]),
+        ("devices whose", [Service.rememberedDevices, Service.rememberedPublicDevices]),
         (
             "events that a commit makes",
             [
@@ -290,11 +295,11 @@ extension LimitsPageTests {
         ("record types, fields that an account's", [Model.recordTypesPerTeacher, Model.fieldsPerTeacher]),
         ("unknown fields", [Model.fieldsTaughtPerRequest]),
         ("accounts in roles", [Model.roleMembersPerSchema]),
-        ("accounts of a server", [Server.accounts, Server.tokensPerAccount]),
+        ("accounts of a server", [Service.accounts, Service.tokensPerAccount]),
         ("name of an account", [64, 254]),
         (
             "pages of",
-            [Server.accountsPerPage, Server.roleMembersPerPage, Server.roleMemberBytesPerPage]
+            [Service.accountsPerPage, Service.roleMembersPerPage, Service.roleMemberBytesPerPage]
         ),
     ]
 }

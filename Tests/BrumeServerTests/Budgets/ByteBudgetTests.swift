@@ -1,6 +1,7 @@
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Byte budgets")
 struct ByteBudgetTests {
@@ -23,7 +24,7 @@ struct ByteBudgetTests {
     @Test("what is small is not counted")
     func small() {
         let share = ByteShare(of: ByteBudget(limit: Self.mebibyte), limit: Self.mebibyte)
-        #expect(share.hold(ServerLimits.uncountedBytes) == 0)
+        #expect(share.hold(ServiceLimits.uncountedBytes) == 0)
         #expect(share.bytes == 0)
     }
 
@@ -72,7 +73,7 @@ struct ByteBudgetTests {
 
     @Test("connections follow from the descriptors, less a reserve, and nobody gets more than a quarter")
     func bounds() {
-        var configuration = ServerConfiguration(dataFolder: "", certificatePath: "", keyPath: "")
+        var configuration = ServiceConfiguration()
         let small = ConnectionBounds(configuration, descriptors: 1_024)
         #expect(small.all == 768)
         #expect(small.perAccount == 192)

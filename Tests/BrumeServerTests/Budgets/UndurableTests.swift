@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// An account's part of what waits for the disk.
 @Suite("Changes that are not durable yet")
@@ -18,7 +19,7 @@ struct UndurableTests {
     @Test("each commit is its account's until it is durable, also where accounts take turns")
     func counting() {
         let (eve, ada) = (share("a"), share("b"))
-        let limit = ServerLimits.undurableAccountBytes
+        let limit = ServiceLimits.undurableAccountBytes
         let (evesTime, adasTime) = (
             TimeShare(account: eve.key, limits: .init()), TimeShare(account: ada.key, limits: .init())
         )
@@ -101,7 +102,7 @@ struct UndurableTests {
             server.stepJournal()
             server.turn()
         }
-        #expect(succeeded(calls) <= ServerLimits.undurableTurnBytes / 900_000 + 1)
+        #expect(succeeded(calls) <= ServiceLimits.undurableTurnBytes / 900_000 + 1)
         #expect(isSaved(ada.outcome(other)), "another account's save was refused")
         server.settle()
         #expect(succeeded(calls) == 40)
@@ -130,9 +131,9 @@ struct UndurableTests {
         // The journal stood still; now it writes once what it has.
         server.stepJournal()
         server.turn()
-        #expect((1...ServerLimits.undurableTurnBytes / 900_000 + 1).contains(succeeded(calls)))
+        #expect((1...ServiceLimits.undurableTurnBytes / 900_000 + 1).contains(succeeded(calls)))
         for _ in 0..<10 {
-            server.turn(after: ServerLimits.diskLookMilliseconds * 1_000_000)
+            server.turn(after: ServiceLimits.diskLookMilliseconds * 1_000_000)
             server.settle()
         }
         #expect(succeeded(calls) == 10)
@@ -193,7 +194,7 @@ struct UndurableTests {
             server.stepJournal()
             server.turn()
         }
-        let expected = 4 * (ServerLimits.undurableTurnBytesAlone / 900_000)
+        let expected = 4 * (ServiceLimits.undurableTurnBytesAlone / 900_000)
         #expect(succeeded(calls) >= expected, "\(succeeded(calls)) after five times 20 ms")
         server.settle()
         #expect(succeeded(calls) == 40)
@@ -240,7 +241,7 @@ struct UndurableTests {
             server.stepJournal()
             server.turn()
         }
-        let expected = 4 * (ServerLimits.undurableTurnBytesAlone / 900_000)
+        let expected = 4 * (ServiceLimits.undurableTurnBytesAlone / 900_000)
         #expect(succeeded(calls) >= expected, "\(succeeded(calls)) after five times 20 ms")
         server.settle()
         #expect(succeeded(calls) == 40)
@@ -264,7 +265,7 @@ struct UndurableTests {
         let refusals = calls.count { peer, stream in
             if case .failure(let error)? = peer.outcome(stream) { error == .diskFull } else { false }
         }
-        #expect(refusals >= 40 - ServerLimits.undurableTurnBytes / 900_000 - 1)
+        #expect(refusals >= 40 - ServiceLimits.undurableTurnBytes / 900_000 - 1)
         disk.faults.capacityBytes = nil
         server.settle()
         #expect(succeeded(calls) + refusals == 40, "what had begun is durable when there is room")

@@ -3,6 +3,7 @@ import BrumeStore
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("The account file")
 struct AccountFileTests {

@@ -6,6 +6,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite struct AccountStoreTests {
     @Test("a token opens its account, also after the store was opened again") func persistence() throws {

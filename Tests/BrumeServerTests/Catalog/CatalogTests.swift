@@ -5,6 +5,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// What every catalog keeps to: the data folder's, and the one of which a test decides each step.
 @Suite("The contract of catalogs")

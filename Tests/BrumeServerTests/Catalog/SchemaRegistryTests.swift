@@ -1,9 +1,11 @@
+import BrumeSystem
 import BrumeModel
 import BrumeStore
 import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("The schemas' files")
 struct SchemaRegistryTests {

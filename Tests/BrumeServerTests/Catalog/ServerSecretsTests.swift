@@ -5,6 +5,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("The secrets of a data folder")
 struct ServerSecretsTests {

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// A server whose catalog takes its time, or fails: accounts and schemas change only when that is durable.
 @Suite("A catalog that takes its time")

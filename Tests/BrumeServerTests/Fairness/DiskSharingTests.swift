@@ -1,6 +1,7 @@
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// Whether an account writes alone.
 @Suite("Who writes to the disk")

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("An account's share of a loop's time")
 struct TimeShareTests {

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// Requests of one account wait for its turn, those of the others don't.
 @Suite("Turns of accounts")

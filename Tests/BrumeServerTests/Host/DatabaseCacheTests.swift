@@ -6,6 +6,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// The cache alone, with a host that writes down what it is asked, on a loop that the test steps.
 @Suite("The databases of a loop")

@@ -3,6 +3,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Change tags tell nobody")
 struct ChangeTagSecrecyTests {

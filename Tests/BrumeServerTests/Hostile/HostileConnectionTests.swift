@@ -1,3 +1,4 @@
+import BrumeService
 import BrumeModel
 import BrumeProtocol
 import BrumeServer

@@ -1,3 +1,4 @@
+import BrumeService
 import BrumeRandom
 import BrumeModel
 import BrumeServer

@@ -1,3 +1,4 @@
+import BrumeSystem
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
@@ -5,6 +6,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("A check of the snapshots behind the start")
 struct BackgroundCheckTests {

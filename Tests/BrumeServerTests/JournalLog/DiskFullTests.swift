@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// The journal's thread on a disk without room, and on one that fails.
 @Suite("A full disk", .timeLimit(.minutes(1)))

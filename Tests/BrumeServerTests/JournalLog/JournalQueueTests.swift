@@ -2,6 +2,7 @@ import BrumeModel
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 @testable import BrumeStore
 
 @Suite("What waits for the journal's thread")

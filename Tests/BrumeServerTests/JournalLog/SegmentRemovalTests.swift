@@ -6,6 +6,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// What the journal's thread does with segments that snapshots have made superfluous.
 @Suite("Removing the journal's segments")

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// What every commit log promises to its host, whatever it stands on.
 @Suite("A commit log")

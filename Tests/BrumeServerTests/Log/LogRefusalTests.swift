@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// A whole server on a log that refuses for a while.
 @Suite("A log that refuses")

@@ -5,6 +5,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// The commit logs that there are.
 enum LogKind: CaseIterable {

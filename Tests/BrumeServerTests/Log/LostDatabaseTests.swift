@@ -5,6 +5,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// A whole server on a log that loses databases to another owner, or does not take a commit.
 @Suite("A database that the log has lost")

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// A whole server on a log that takes its time to open a database.
 @Suite("A database that the log opens")

@@ -2,6 +2,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("The growth of the journal", .timeLimit(.minutes(4)))
 struct JournalGrowthTests {

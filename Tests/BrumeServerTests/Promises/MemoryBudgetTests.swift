@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("The memory budget", .timeLimit(.minutes(4)))
 struct MemoryBudgetTests {
@@ -58,9 +59,9 @@ struct MemoryBudgetTests {
         let one = publish(1...1)
         #expect(one > 100)
         #expect(publish(2...100) > 99 * 100)
-        _ = publish(101...UInt64(4 * ServerLimits.backlogEvents))
+        _ = publish(101...UInt64(4 * ServiceLimits.backlogEvents))
         // What has fallen out counts no more, but for its places.
-        #expect(databases.bytes - empty < 3 * one * ServerLimits.backlogEvents)
+        #expect(databases.bytes - empty < 3 * one * ServiceLimits.backlogEvents)
         #expect(databases.bytes == loaded.entry.bytes && databases.measure(loaded) == 0)
         databases.remove(loaded)
         #expect(databases.bytes == 0)

@@ -1,3 +1,4 @@
+import BrumeService
 import BrumeServer
 import BrumeTestKit
 import Glibc

@@ -1,3 +1,4 @@
+import BrumeSystem
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
@@ -5,6 +6,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// A session that is between two loops while its token is revoked is found by nobody: it asks when it arrives.
 @Suite("Revocation of a session on its way")
@@ -22,7 +24,7 @@ struct RevocationTests {
             let accounts = try AccountStore(folder: folder)
             try body(
                 ServerCore(
-                    configuration: configuration,
+                    configuration: configuration.service,
                     catalog: FolderCatalog(
                         secrets: ServerSecrets(folder: folder), accounts: accounts,
                         schemas: SchemaRegistry(disk: disk, log: .none)),

@@ -2,6 +2,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Loops that spin", .timeLimit(.minutes(2)))
 struct SpinningTests {

@@ -3,6 +3,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// What a device that listened to a database before its first commit is told when it comes again without a place.
 @Suite("Listening to an empty database")

@@ -5,6 +5,7 @@ import BrumeStore
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// A device that takes what it gets.
 private final class Taker: NotificationListener {
@@ -168,7 +169,7 @@ struct NotificationHubTests {
         try save("heard", into: hub)
         hub.acknowledge(try #require(known.places.last), by: known.device, of: "_ada")
         hub.remove(known, of: "_ada")
-        let devices = (1...UInt8(ServerLimits.rememberedPublicDevices + 20)).map { Taker($0) }
+        let devices = (1...UInt8(ServiceLimits.rememberedPublicDevices + 20)).map { Taker($0) }
         for device in devices {
             #expect(!(try join(device, "_ada", hub).isResumed))
             #expect(device.taken.isEmpty, "there is nothing to be told to fetch")
@@ -511,12 +512,12 @@ struct PrivateNotificationHubTests {
         let hub = hub()
         let taker = Taker(1)
         _ = try hub.add(taker, of: "", place: nil).get()
-        let count = 3 * ServerLimits.backlogEvents
+        let count = 3 * ServiceLimits.backlogEvents
         for sequence in 1...count {
             publish(UInt64(sequence), by: 9, [.database(recordType: "")], to: hub, delivers: false)
         }
         hub.deliver()
-        #expect(taker.taken.count == count && taker.runs.allSatisfy { $0 <= ServerLimits.undeliveredEvents })
+        #expect(taker.taken.count == count && taker.runs.allSatisfy { $0 <= ServiceLimits.undeliveredEvents })
         #expect(taker.summary.allSatisfy { $0.hasPrefix("databaseChanged") })
     }
 

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Runs of events for a stream that has little credit")
 struct RunCreditTests {

@@ -3,6 +3,7 @@ import BrumeProtocol
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Frames that devices share")
 struct RunSealerTests {

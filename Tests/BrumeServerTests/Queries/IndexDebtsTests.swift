@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 @Suite("Whose changes indexes have yet to take over")
 struct IndexDebtsTests {

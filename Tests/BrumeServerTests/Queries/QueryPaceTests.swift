@@ -2,6 +2,7 @@ import BrumeRandom
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// How long the queries of a loop keep it in one turn, by a clock that the test turns.
 struct QueryPaceTests {

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// A query that looks at every record shares the loop with all else.
 struct QuerySliceTests {

@@ -5,6 +5,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// Development's schema learns before a record is saved, and from records that are older than schemas.
 @Suite("Learning a schema")
@@ -91,7 +92,7 @@ struct LearningTests {
             turns += 1
             try #require(turns < 10_000)
         }
-        #expect(turns > 12_000 / ServerLimits.lessonPlacesPerTurn, "it was learned in \(turns) turns")
+        #expect(turns > 12_000 / ServiceLimits.lessonPlacesPerTurn, "it was learned in \(turns) turns")
         for stream in streams { #expect(try peer.page(stream)?.matches.map(\.record.system.name) == ["r11999"]) }
         // What nobody has is looked for once.
         var missing = Self.all
@@ -124,7 +125,7 @@ struct LearningTests {
         let peer = try server.connect(account: "a")
         let other = try server.connect(account: "b", device: 2)
         for peer in [peer, other] { try peer.save(["r"]) }
-        let most = ServerLimits.lessonScansPerLoop / 2
+        let most = ServiceLimits.lessonScansPerLoop / 2
         var query = Self.all
         func start(_ count: Int) -> [UInt32] {
             (0..<count).map { number in

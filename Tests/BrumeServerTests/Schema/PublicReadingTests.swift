@@ -5,6 +5,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// What a caller may not read shows in nothing that the server tells, and what they may no longer read is not delivered
 /// either.

@@ -4,6 +4,7 @@ import BrumeTestKit
 import Testing
 
 @testable import BrumeServer
+@testable import BrumeService
 
 /// Who teaches a development schema, and how much; and servers without development.
 @Suite("Teachers of a schema")

@@ -1,3 +1,4 @@
+internal import BrumeService
 package import BrumeModel
 package import BrumeStore
 

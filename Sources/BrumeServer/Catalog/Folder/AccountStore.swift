@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeLock
 internal import BrumeModel
 internal import BrumeStore

@@ -1,3 +1,4 @@
+package import BrumeService
 package import BrumeModel
 internal import BrumeSystem
 internal import Glibc

@@ -1,3 +1,4 @@
+internal import BrumeService
 internal import BrumeModel
 
 /// The catalog of a server that keeps everything in a data folder: a file with the accounts, a file for the schemas of

@@ -1,3 +1,4 @@
+package import BrumeService
 package import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem

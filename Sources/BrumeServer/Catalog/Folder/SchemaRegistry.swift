@@ -1,3 +1,5 @@
+internal import BrumeSystem
+internal import BrumeService
 internal import BrumeModel
 internal import BrumeStore
 
@@ -55,7 +57,7 @@ final class SchemaRegistry: @unchecked Sendable {
                 throw ServiceError(
                     .serviceUnavailable,
                     "the server's disk is full, the schema stays as it was; try again when there is room",
-                    retryAfterMilliseconds: ServerLimits.diskFullRetryMilliseconds)
+                    retryAfterMilliseconds: ServiceLimits.diskFullRetryMilliseconds)
             }
             log.error("a schema can't be written", [("reason", "\(error)")])
             if error.isFailedSync {
@@ -68,7 +70,7 @@ final class SchemaRegistry: @unchecked Sendable {
             }
             throw ServiceError(
                 .serviceUnavailable, "the schema can't be written and stays as it was; the server's log says why",
-                retryAfterMilliseconds: ServerLimits.diskFullRetryMilliseconds)
+                retryAfterMilliseconds: ServiceLimits.diskFullRetryMilliseconds)
         }
         containers[container] = schemas
         return schemas

@@ -1,0 +1,43 @@
+internal import BrumeService
+internal import BrumeStore
+internal import BrumeSystem
+
+extension ServerError {
+    init(folderNotMade error: SystemError) {
+        let advice =
+            error.isNotFound
+            ? "; make the folder that it is to stand in first"
+            : error.isForbidden ? "; choose one that this user may write to, or make it and give it to this user" : ""
+        self.init(.folder, "the data folder can't be made: \(error)\(advice)")
+    }
+
+    /// A file of the folder is damaged or missing, or a newer version's.
+    init(damaged folder: String, _ error: StoreError) {
+        guard case .damaged = error else {
+            self.init(.damaged, "\(folder): \(error)")
+            return
+        }
+        self.init(
+            .damaged,
+            "\(folder): \(error). Restore a backup; without one, brume help verify describes --accept-loss")
+    }
+
+    /// A server that is starting or stopping has the lock, and does not listen.
+    init(folderNotLocked folder: String, _ error: SystemError) {
+        if error.isExisting {
+            self.init(
+                .folderInUse,
+                "\(folder) is in use by another server or command; stop that one, or wait until it has ended")
+        } else {
+            self.init(.folder, "the data folder can't be locked: \(error)")
+        }
+    }
+
+    init(listeningOn host: String, _ port: UInt16, _ error: SystemError) {
+        let advice =
+            error.isInUse
+            ? "; another program, or another server, listens there: stop it, or choose another port"
+            : error.isForbidden ? "; ports below 1024 are root's: choose a higher one" : ""
+        self.init(.listen, "\(host):\(port) can't be listened on: \(error)\(advice)")
+    }
+}

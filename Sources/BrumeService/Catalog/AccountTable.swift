@@ -1,0 +1,103 @@
+package import BrumeModel
+
+/// The accounts at one moment, for look-ups by name and by token, and what a change makes of them.
+///
+/// Every catalog decides changes here, so that all refuse the same. Tokens are random (256 bits), so a plain SHA-256
+/// keeps them; a look-up is by hash, and its time says nothing about a token.
+package struct AccountTable: Sendable {
+    /// By name.
+    private(set) var accounts: [String: StoredAccount] = [:]
+    /// By the hash of a token.
+    private(set) var holders: [[UInt8]: AccountHolder] = [:]
+    /// By the account's id: the same object for as long as the account exists.
+    private(set) var storages: [[UInt8]: AccountStorage] = [:]
+
+    package init(_ accounts: [StoredAccount] = []) {
+        for account in accounts { add(account) }
+    }
+
+    /// All accounts, by name.
+    package var list: [StoredAccount] { accounts.values.sorted { $0.name < $1.name } }
+
+    /// Makes a change, or throws why it can't be made and leaves everything as it was.
+    package mutating func apply(_ change: AccountChange) throws(ServerError) -> AccountChange.Effect {
+        switch change {
+        case .add(let account):
+            try check(account)
+            add(account)
+            return AccountChange.Effect(before: nil, after: account)
+        case .remove(let name, let id):
+            let account = try existing(name)
+            if let id, account.id != id { throw Self.unknown(name) }
+            remove(account)
+            storages[account.id] = nil
+            return AccountChange.Effect(before: account, after: nil)
+        case .addToken(let hash, let name):
+            return try modify(name) { (account) throws(ServerError) in
+                guard account.tokenHashes.count < ServiceLimits.tokensPerAccount else {
+                    throw ServerError(
+                        .limit,
+                        "\(name) has \(account.tokenHashes.count) tokens, which is the limit; revoke them and make new"
+                            + " ones")
+                }
+                account.tokenHashes.append(hash)
+            }
+        case .revokeTokens(let name): return try modify(name) { (account) in account.tokenHashes = [] }
+        case .setQuota(let bytes, let name): return try modify(name) { (account) in account.quotaBytes = bytes }
+        }
+    }
+
+    private mutating func modify(
+        _ name: String, _ body: (inout StoredAccount) throws(ServerError) -> Void
+    ) throws(ServerError) -> AccountChange.Effect {
+        let before = try existing(name)
+        var after = before
+        try body(&after)
+        remove(before)
+        add(after)
+        return AccountChange.Effect(before: before, after: after)
+    }
+
+    private mutating func add(_ account: StoredAccount) {
+        accounts[account.name] = account
+        let storage = storages[account.id] ?? AccountStorage(ofAccount: account.id, quotaBytes: account.quotaBytes)
+        storages[account.id] = storage
+        for hash in account.tokenHashes {
+            holders[hash] = AccountHolder(name: account.name, id: account.id, storage: storage)
+        }
+    }
+
+    private mutating func remove(_ account: StoredAccount) {
+        accounts[account.name] = nil
+        for hash in account.tokenHashes { holders[hash] = nil }
+    }
+
+    // MARK: Refusals
+
+    private func existing(_ name: String) throws(ServerError) -> StoredAccount {
+        guard let account = accounts[name] else { throw Self.unknown(name) }
+        return account
+    }
+
+    package static func unknown(_ name: String) -> ServerError {
+        ServerError(.accountUnknown, "there is no account named \(name); brume account list shows their names")
+    }
+
+    private func check(_ account: StoredAccount) throws(ServerError) {
+        let name = account.name
+        if let problem = Names.problemWithAccountName(name) { throw ServerError(.accountInvalid, problem) }
+        if account.email.utf8.count > 254 || account.email.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            throw ServerError(
+                .accountInvalid, "an e-mail address has at most 254 bytes and no control characters")
+        }
+        guard accounts[name] == nil else {
+            throw ServerError(
+                .accountExists,
+                "an account named \(name) exists; choose another name, or make a token for it: brume account token"
+                    + " \(name)")
+        }
+        guard accounts.count < ServiceLimits.accounts else {
+            throw ServerError(.limit, "the server has \(ServiceLimits.accounts) accounts, which is the limit")
+        }
+    }
+}

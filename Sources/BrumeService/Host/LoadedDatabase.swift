@@ -1,0 +1,81 @@
+internal import BrumeModel
+package import BrumeStore
+
+/// A database in the memory of the shard that owns it.
+package final class LoadedDatabase {
+    package let database: Database
+    package let hub: NotificationHub
+    /// What it holds, for the quota of its account; nil for a public one, and for one that is not kept.
+    package let storage: DatabaseStorage?
+    /// The position of the database's last commit in the shard's log. Whatever shows that commit waits until
+    /// the position is durable.
+    @exclusivity(unchecked) package var lastPosition: UInt64 = 0
+    /// The last of its commits that the log has saved: see ``CommitLogHost/saved(_:upTo:)``.
+    @exclusivity(unchecked) var savedSequence: UInt64
+    /// Whether the shard's list of databases with commits that are not saved has it.
+    @exclusivity(unchecked) var isListedAsUnsaved = false
+    /// Whether the shard's list of databases whose indexes are behind has it.
+    var isListedAsBehind = false
+    /// Whose changes its indexes have yet to take over.
+    @exclusivity(unchecked) var indexDebts = IndexDebts()
+    /// Whether what is in memory is not what the log has. Nothing of it may be told any more.
+    private(set) var isLost = false
+    /// Sessions of its owner: while there are any it stays in memory.
+    var sessionCount = 0
+    /// Whether calls that came while it was being loaded still wait.
+    var isAwaited = false
+    /// Work on it that takes several turns: queries, and its emptying.
+    var slicedWorkCount = 0
+
+    /// Record types whose records were scanned for a schema that did not know them.
+    private var taughtTypes: Set<String> = []
+    /// Record types whose records are being scanned, and the callbacks that wait for the result.
+    private var lessons: [String: [(SchemaLesson) -> Void]] = [:]
+
+    /// Whether ``startLesson(ofType:_:)`` would begin no scan, because the type was asked for before.
+    func isTeaching(_ type: String) -> Bool { lessons[type] != nil || taughtTypes.contains(type) }
+
+    /// Learns from the records about a type. If the type was scanned before, `done` gets an empty lesson at once.
+    ///
+    /// - Returns: A scan that the caller has to continue and to end; nil when there is nothing to scan, or a scan of
+    ///   the type is already running.
+    func startLesson(ofType type: String, _ done: @escaping (SchemaLesson) -> Void) -> LessonScan? {
+        if lessons[type] != nil {
+            lessons[type]!.append(done)
+            return nil
+        }
+        if taughtTypes.contains(type) {
+            done(SchemaLesson())
+            return nil
+        }
+        lessons[type] = [done]
+        return LessonScan(type: type)
+    }
+
+    func endLesson(_ scan: LessonScan) {
+        if taughtTypes.count >= ServiceLimits.taughtTypes { taughtTypes.removeAll() }
+        taughtTypes.insert(scan.type)
+        for done in lessons.removeValue(forKey: scan.type) ?? [] { done(scan.lesson) }
+    }
+
+    /// Its place among the others in memory.
+    var entry = LoadedDatabases.Entry()
+
+    init(database: Database, hub: NotificationHub, storage: DatabaseStorage?, savedSequence: UInt64) {
+        self.database = database
+        self.hub = hub
+        self.storage = storage
+        self.savedSequence = savedSequence
+    }
+
+    /// Notes that the log did not take its last commit, or has lost it to another owner.
+    func markLost() { isLost = true }
+
+    /// Whether all of its commits are saved.
+    var isSaved: Bool { database.sequence <= savedSequence }
+
+    /// Whether dropping it would cost somebody more than the time to load it again.
+    var isInUse: Bool {
+        sessionCount > 0 || isAwaited || slicedWorkCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
+    }
+}

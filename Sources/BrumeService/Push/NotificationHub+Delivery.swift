@@ -1,0 +1,82 @@
+internal import BrumeModel
+internal import BrumeStore
+
+/// Events on their way to devices: together at the end of a turn, or one by one.
+extension NotificationHub {
+    /// Notes that devices of the mailbox get something at the end of the turn.
+    ///
+    /// - Parameter bytes: The bytes that it takes in the ring.
+    func list(_ mailbox: NotificationMailbox, bytes: Int) {
+        if mailbox.listeners.isEmpty { return }
+        if mailbox.undeliveredCount == 0 { undelivered.append(mailbox) }
+        undeliveredEvents += 1
+        mailbox.undeliveredCount += 1
+        mailbox.undeliveredBytes += bytes
+    }
+
+    /// Whether ``deliver()`` has anything to do.
+    var hasUndelivered: Bool { !undelivered.isEmpty }
+
+    /// Gives the devices the events that were published since the last time. At the end of each turn.
+    func deliver() {
+        let mailboxes = exchange(&undelivered, with: [])
+        undeliveredEvents = 0
+        for mailbox in mailboxes {
+            (mailbox.undeliveredCount, mailbox.undeliveredBytes) = (0, 0)
+            var run: NotificationRun?
+            for listener in mailbox.listeners {
+                if run?.start != listener.place { run = self.run(of: mailbox, after: listener.place) }
+                if let run, !run.leavesOut(listener.device), listener.take(run) {
+                    listener.place = run.end
+                    listener.flush()
+                } else {
+                    pump(listener, mailbox)
+                }
+            }
+        }
+    }
+
+    /// The events after a place; nil if there are none, some are missing, or they are many.
+    private func run(of mailbox: NotificationMailbox, after place: ChangePosition) -> NotificationRun? {
+        guard let events = mailbox.ring.events(after: place), !events.isEmpty,
+            events.count <= 2 * ServiceLimits.undeliveredEvents
+        else { return nil }
+        let deliveries = events.map { event in
+            NotificationDelivery(
+                place: self.place(event.position),
+                message: event.hint.map { encode($0, at: event.position) } ?? event.message,
+                subject: event.subject)
+        }
+        return NotificationRun(after: place, deliveries, origins: Set(events.map(\.origin)))
+    }
+
+    /// Sends the events that the device can take now.
+    func pump(_ listener: any NotificationListener, of user: String) {
+        guard let mailbox = mailboxes[user] else { return }
+        pump(listener, mailbox)
+    }
+
+    private func pump(_ listener: any NotificationListener, _ mailbox: NotificationMailbox) {
+        // Asked only while there is something to take: for a device that is up to date the answer does not matter.
+        while listener.place < mailbox.ring.head, listener.mayTake {
+            switch mailbox.ring.next(after: listener.place, device: listener.device) {
+            case .none: return listener.flush()
+            case .skipped(let place):
+                listener.place = place
+            case .missed(let floor):
+                figures.missed += 1
+                listener.place = floor
+                let hint = encode(.fetchFromToken(database.id.scope), at: floor)
+                listener.take(NotificationDelivery(place: self.place(floor), message: hint))
+            case .event(let place, let message, let subject):
+                listener.place = place
+                listener.take(
+                    NotificationDelivery(place: self.place(place), message: message, subject: subject))
+            case .hint(let place, let hint):
+                listener.place = place
+                listener.take(NotificationDelivery(place: self.place(place), message: encode(hint, at: place)))
+            }
+        }
+        listener.flush()
+    }
+}

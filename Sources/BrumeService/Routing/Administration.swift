@@ -1,0 +1,107 @@
+package import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// The operator's requests. Their work may wait for the disk, so it runs on a loop of its own.
+extension ServerCore {
+    /// Works on the admin loop, and answers on the client's.
+    func administer(_ request: AdminRequest, to responder: Responder, on loop: EventLoop) {
+        let identity = responder.client.identity
+        adminLoop.execute { [self] in
+            perform(request, identity: identity) { outcome in
+                loop.execute { responder.finish(outcome.map { .administration($0) }) }
+            }
+        }
+    }
+
+    /// On the admin loop, where `give` is not always called.
+    func perform(
+        _ request: AdminRequest, identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void
+    ) {
+        switch request {
+        case .addAccount(let name, let email):
+            let (change, token) = AccountChange.adding(
+                name: name, email: email, nowMilliseconds: adminLoop.wallClockMilliseconds)
+            make(change, give) { [self] effect in
+                give(.success(.accountAdded(view(effect.after!, identity), token: token)))
+            }
+        case .listAccounts(let name):
+            let rest = accounts.list().drop { $0.name <= name }
+            let page = rest.prefix(ServiceLimits.accountsPerPage).map { view($0, identity) }
+            give(.success(.accounts(page, moreComing: page.count < rest.count)))
+        case .removeAccount(let name, deletesData: false):
+            make(.remove(name: name), give) { [self] _ in
+                endSessions(ofAccount: name) {
+                    give(.success(.accountRemoved(ResetSummary(databases: 0, records: 0))))
+                }
+            }
+        case .removeAccount(let name, deletesData: true): removeWithData(name, give)
+        case .listContainers(let name): listContainers(after: name, give)
+        case .createToken(let name):
+            let (change, token) = AccountChange.addingToken(name: name)
+            make(change, give) { _ in give(.success(.tokenCreated(token))) }
+        case .revokeTokens(let name):
+            make(.revokeTokens(name: name), give) { [self] effect in
+                endSessions(ofAccount: name) { give(.success(.tokensRevoked(count: effect.revokedTokenCount))) }
+            }
+        case .quota(let name, let change):
+            quota(ofAccount: name, change: change) { give($0.map { .quota($0) }.mapError(Self.serviceError)) }
+        case .snapshot:
+            logs.saveAll { result in
+                switch result {
+                case .success(let summary): give(.success(.snapshotsWritten(summary)))
+                case .failure(let failure):
+                    give(.failure(failure.isFull ? .diskFull : ServiceError(.internalError, failure.message)))
+                }
+            }
+        case .exportSchema: give(.success(exportedSchema(identity)))
+        case .importSchema(let text, let validatesOnly):
+            importSchema(text, validatesOnly: validatesOnly, identity, give)
+        case .deploySchema(let fingerprint): deploySchema(fingerprint: fingerprint, identity, give)
+        case .resetSchema: resetSchema(identity, give)
+        case .setRoleMember(let role, let account, let isMember):
+            setRoleMember(role: role, account: account, isMember: isMember, identity, give)
+        case .listRoleMembers(let user): give(.success(roleMembers(after: user, identity)))
+        case .figures: preconditionFailure("figures are collected on the loop that was asked")
+        }
+    }
+
+    /// Changes an account and goes on, or gives why it can't be changed. On the admin loop.
+    func make(
+        _ change: AccountChange, _ give: @escaping @Sendable (AdminOutcome) -> Void,
+        then goOn: @escaping @Sendable (AccountChange.Effect) -> Void
+    ) {
+        catalog.change(change) { result in
+            switch result {
+            case .success(let effect): goOn(effect)
+            case .failure(let error): give(.failure(Self.serviceError(error)))
+            }
+        }
+    }
+
+    private func view(_ account: StoredAccount, _ identity: Identity) -> Account {
+        view(account, container: identity.container, environment: identity.environment)
+    }
+
+    package func view(_ account: StoredAccount, container: String, environment: Environment) -> Account {
+        Account(
+            name: account.name, email: account.email, createdMilliseconds: account.createdMilliseconds,
+            tokens: account.tokenHashes.count,
+            userRecordName: secrets.userRecordName(
+                accountID: account.id, container: container, environment: environment))
+    }
+
+    static func serviceError(_ error: ServerError) -> ServiceError {
+        if error.code == .diskFull { return .diskFull }
+        let code: ErrorCode =
+            switch error.code {
+            case .accountUnknown: .unknownItem
+            case .accountExists: .serverRejectedRequest
+            case .accountInvalid: .invalidArguments
+            case .limit: .limitExceeded
+            case .diskFull: .serviceUnavailable
+            case .folder, .folderInUse, .notPermitted, .damaged, .certificate, .listen: .internalError
+            }
+        return ServiceError(code, error.message)
+    }
+}

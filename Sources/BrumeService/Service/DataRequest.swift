@@ -1,0 +1,70 @@
+package import BrumeModel
+
+/// A decoded request to one database: it may travel to the loop that owns it.
+package enum DataRequest: Sendable {
+    case modifyRecords(ModifyRecordsRequest<CheckedFields>)
+    case fetchRecords(FetchRecordsRequest)
+    case query(QueryRequest)
+    case explainQuery(QueryRequest)
+    case zoneChanges(ZoneChangesRequest)
+    case databaseChanges(DatabaseChangesRequest)
+    case modifyZones(ModifyZonesRequest)
+    case fetchZones(DatabaseScope, [ZoneID])
+    case listZones(DatabaseScope)
+    case modifySubscriptions(ModifySubscriptionsRequest)
+    case fetchSubscriptions(DatabaseScope, [String])
+    case listSubscriptions(DatabaseScope)
+
+    var scope: DatabaseScope {
+        switch self {
+        case .modifyRecords(let request): request.database
+        case .fetchRecords(let request): request.database
+        case .query(let request), .explainQuery(let request): request.database
+        case .zoneChanges(let request): request.database
+        case .databaseChanges(let request): request.database
+        case .modifyZones(let request): request.database
+        case .modifySubscriptions(let request): request.database
+        case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
+            .listSubscriptions(let scope):
+            scope
+        }
+    }
+
+    /// Whether it may take several turns of the loop.
+    var isQuery: Bool {
+        switch self {
+        case .query, .explainQuery: true
+        default: false
+        }
+    }
+
+    /// The operation's id, empty when the client gave none, the digest of its request, and its kind; nil for reads.
+    var operation: (id: [UInt8], digest: OperationDigest?, kind: OperationOutcome.Kind)? {
+        switch self {
+        case .modifyRecords(let request): (request.operationID, request.operationDigest, .records)
+        case .modifyZones(let request): (request.operationID, request.operationDigest, .zones)
+        case .modifySubscriptions(let request): (request.operationID, request.operationDigest, .subscriptions)
+        default: nil
+        }
+    }
+
+    /// Whether it writes, or reads the record that the server makes for the user who asks.
+    func leavesTrace(for identity: Identity) -> Bool {
+        guard case .account = identity.role else { return false }
+        return switch self {
+        case .modifyRecords, .modifyZones, .modifySubscriptions: true
+        case .fetchRecords(let request):
+            request.zones.contains { $0.zone.isDefault && $0.names.contains(identity.userRecordName) }
+        case .query(let request), .explainQuery(let request):
+            request.query == .everything || request.query.recordType == Names.userRecordType
+        default: false
+        }
+    }
+
+    /// Whether a database that has no commit stays in memory for it. A reader without an account, or in a container
+    /// that was new when they came, could name any number of containers, and so fill the memory with empty databases.
+    func keepsEmptyDatabase(of identity: Identity) -> Bool {
+        guard case .account = identity.role else { return false }
+        return identity.newContainerOf == nil || operation != nil || identity.privateDatabase?.scope == scope
+    }
+}

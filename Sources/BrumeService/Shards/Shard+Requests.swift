@@ -1,0 +1,226 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// Requests: they run on the loop that owns their database, and are answered when what the answer shows is durable.
+extension Shard {
+    /// Does what a client of this loop asks of its data.
+    ///
+    /// - Parameter byteCount: The bytes that the request came in, which count for as long as it is under way.
+    package func perform(_ request: DataRequest, byteCount: Int, to responder: Responder) {
+        admit(request, byteCount: byteCount, to: responder)
+    }
+
+    /// Does what the operator asks for.
+    package func perform(_ request: AdminRequest, to responder: Responder) {
+        if let problem = Authorisation.problemWithAdministration(by: responder.client.identity) {
+            return responder.refuse(problem)
+        }
+        if case .figures = request { return collectAllFigures(to: responder) }
+        server.administer(request, to: responder, on: loop)
+    }
+
+    /// Says how the server is.
+    package func checkHealth(to responder: Responder) {
+        responder.finish(.success(.health(server.health(at: loop.nowNanoseconds))))
+    }
+
+    /// Hands the request to the shard of its database.
+    func route(_ request: DataRequest, byteCount requestBytes: Int, to responder: Responder) {
+        let client = responder.client
+        var ticket: QueryTicket?
+        if request.isQuery {
+            do throws(ServiceError) {
+                ticket = try client.beginQuery(responder.call)
+            } catch {
+                return responder.refuse(error)
+            }
+        }
+        let identity = client.identity
+        if !client.hasUserRecords, request.leavesTrace(for: identity) { noteTrace(of: client) }
+        // Most requests are for the client's own database, which belongs to this loop and stays while the client does.
+        if request.scope == .private, let home = client.home, databases.isUsable(home) {
+            return serve(request, ticket: ticket, in: home, to: responder)
+        }
+        let id: DatabaseID
+        switch Authorisation.database(for: request.scope, of: identity) {
+        case .success(let database): id = database
+        case .failure(let error): return responder.finish(.failure(error))
+        }
+        let owner = server.shard(at: identity.placement(of: id))
+        if owner === self {
+            switch databases.access(id, of: client.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
+            case .loaded(let loaded):
+                if client.home == nil, identity.privateDatabase == id { settle(client, in: loaded) }
+                return serve(request, ticket: ticket, in: loaded, to: responder)
+            case .unavailable(let error): return responder.finish(.failure(error))
+            case .loading(let load):
+                return wait(for: load, request, ticket: ticket, byteCount: requestBytes, to: responder)
+            }
+        }
+        let share = client.share
+        if let refusal = share.inputRefusal { return responder.finish(.failure(refusal)) }
+        // A request under way counts as output too, since its answer will be output.
+        client.heldByteCount += ServiceLimits.travellingBytes
+        let input = share.input.hold(requestBytes)
+        let giveBack: @Sendable (Outcome, Int) -> Void = { outcome, output in
+            share.input.change(by: -input)
+            self.loop.execute {
+                share.output.change(by: -output)
+                client.heldByteCount -= ServiceLimits.travellingBytes
+                let began = self.loop.currentNanoseconds
+                responder.finish(outcome)
+                // Encoding a large answer takes time here that the loop of the database did not charge.
+                client.timeShare.spend(
+                    from: began, to: self.loop.currentNanoseconds, count: 0, inTurn: self.turnNumber)
+                client.door.resumeIfPossible()
+            }
+        }
+        owner.loop.execute { [ticket] in
+            owner.takeFarTurn(of: share.key, refuse: { giveBack(.failure($0), 0) }) {
+                owner.perform(
+                    request, ticket: ticket, byteCount: requestBytes, in: id, identity: identity, share: share,
+                    giveBack)
+            }
+        }
+    }
+
+    /// Runs a request of a client of this loop on a database of this loop, and answers when what the answer shows is
+    /// durable.
+    private func serve(
+        _ request: DataRequest, ticket: QueryTicket?, in loaded: LoadedDatabase, to responder: Responder
+    ) {
+        let client = responder.client
+        if let ticket {
+            return run(request, in: loaded, identity: client.identity, share: client.share, ticket: ticket) {
+                [self] outcome, position in
+                gate.whenDurable(position, of: loaded, outcome, to: responder)
+            }
+        }
+        let (outcome, position) = run(request, in: loaded, identity: client.identity, share: client.share)
+        gate.whenDurable(position, of: loaded, outcome, to: responder)
+    }
+
+    /// A request of a client of this loop, to a database that is being loaded.
+    private func wait(
+        for load: DatabaseLoad, _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, to responder: Responder
+    ) {
+        let client = responder.client
+        let share = client.share
+        if let refusal = share.inputRefusal { return responder.finish(.failure(refusal)) }
+        // A waiting request counts as output, since its answer will be output.
+        let held = byteCount + ServiceLimits.travellingBytes
+        client.heldByteCount += held
+        let input = share.input.hold(byteCount)
+        perform(
+            request, ticket: ticket, byteCount: byteCount, in: load.id, identity: client.identity, share: share
+        ) { outcome, output in
+            share.input.change(by: -input)
+            share.output.change(by: -output)
+            client.heldByteCount -= held
+            responder.finish(outcome)
+            client.door.resumeIfPossible()
+        }
+    }
+
+    /// Runs a request on the loop that owns the database, when that is loaded, and gives the outcome when what it shows
+    /// is durable.
+    ///
+    /// - Parameters:
+    ///   - share: Counts the answer's bytes from the moment the answer is made. If it counts too many already, the
+    ///     request is refused.
+    ///   - give: Called once, with the bytes that the share counts for the answer.
+    private func perform(
+        _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, in id: DatabaseID, identity: Identity,
+        share: ClientShare, _ give: @escaping (Outcome, Int) -> Void
+    ) {
+        let keepsEmpty = request.keepsEmptyDatabase(of: identity)
+        var hasWaited = false
+        defer { hasWaited = true }
+        databases.withDatabase(id, of: share.key, byteCount: byteCount, keepsEmpty: keepsEmpty) { [self] outcome in
+            // The token may have been revoked meanwhile, or the account removed with its data.
+            if hasWaited, !server.isStillValid(identity) { return give(.failure(ServerCore.unknownToken), 0) }
+            let loaded: LoadedDatabase
+            switch outcome {
+            case .success(let database): loaded = database
+            case .failure(let error): return give(.failure(error), 0)
+            }
+            if let refusal = share.outputRefusal { return give(.failure(refusal), 0) }
+            run(request, in: loaded, identity: identity, share: share, ticket: ticket) { [self] outcome, position in
+                let output = share.output.hold(outcome.heldByteCount)
+                gate.whenDurable(position, of: loaded, outcome.compact) { give($0, output) }
+            }
+        }
+    }
+
+    /// Runs a request on the loop that owns the database: at once, except for queries, which may take more turns than
+    /// this one.
+    ///
+    /// - Parameters:
+    ///   - ticket: The query's ticket; nil for any other request.
+    ///   - give: Called once. The outcome may be given to the client when `position` is durable.
+    private func run(
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare,
+        ticket: QueryTicket?, _ give: @escaping (_ outcome: Outcome, _ position: UInt64) -> Void
+    ) {
+        switch request {
+        case .query(let query):
+            startQuery(query, explains: false, in: loaded, identity: identity, ticket: ticket!, give)
+        case .explainQuery(let query):
+            startQuery(query, explains: true, in: loaded, identity: identity, ticket: ticket!, give)
+        default:
+            let (outcome, position) = run(request, in: loaded, identity: identity, share: share)
+            give(outcome, position)
+        }
+    }
+
+    private func run(
+        _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare
+    ) -> (outcome: Outcome, position: UInt64) {
+        let id = loaded.database.id
+        do throws(ServiceError) {
+            var operation = Operation()
+            if let (operationID, digest, kind) = request.operation {
+                operation = Operation(key: Self.operationKey(operationID, in: id, identity: identity), digest: digest)
+                switch loaded.database.rememberedOperation(operation.key, digest: digest) {
+                case .outcome(let outcome, let encoded)? where outcome.kind == kind:
+                    return (.success(answer(outcome, encoded: encoded, in: loaded.database)), loaded.lastPosition)
+                // These failures reveal a commit too, so they wait for the disk.
+                case .outcome?, .otherRequest?: throw Self.reusedOperationID
+                case .unreadable?: throw Self.lostOutcome
+                case nil: break
+                }
+                // This refusal reveals no commit, so it waits for none.
+                if let refusal = writeRefusal ?? share.undurableRefusal { return (.failure(refusal), 0) }
+            }
+            let answer = try answer(request, in: loaded, identity: identity, share: share, operation: operation)
+            return (.success(answer), loaded.lastPosition)
+        } catch {
+            // A failure may reveal a commit too: that a zone is gone, or that a token is ahead.
+            return (.failure(error), loaded.lastPosition)
+        }
+    }
+
+    /// The key that an operation is remembered under, empty if it is not remembered, and the digest that its request is
+    /// compared by.
+    struct Operation {
+        var key: [UInt8] = []
+        var digest: OperationDigest?
+    }
+
+    private static let reusedOperationID = ServiceError(
+        .invalidArguments,
+        "the operation id came before with another request, and nothing of this one was done; give each request an id"
+            + " of its own, and send the same bytes again only to repeat it")
+
+    private static let lostOutcome = ServiceError(
+        .serverResponseLost,
+        "the operation was done, and what it did was kept by another version of the server: fetch to see it")
+
+    /// The key that an operation is remembered under: its id. In the public database the caller is part of the key, so
+    /// that nobody gets the answer to somebody else's operation.
+    private static func operationKey(_ id: [UInt8], in database: DatabaseID, identity: Identity) -> [UInt8] {
+        if id.isEmpty || database.scope == .private { return id }
+        return Array(SHA256.digest(id + Array(identity.userRecordName.utf8)).prefix(16))
+    }
+}
