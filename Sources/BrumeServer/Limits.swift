@@ -35,11 +35,6 @@ package enum ServerLimits {
     /// The bytes of entries that a loop expects in a turn: room for twice as much is kept for the next turns.
     static let expectedTurnBytes = 1024 * 1024
 
-    /// Openings and ends of one session's notification streams that may wait for the public database's loop. With more,
-    /// the session is not read until that loop has answered: a client that opens and cancels as fast as possible waits
-    /// for it.
-    static let farTasksPerSession = 16
-
     /// The items that a loop may load itself: about a millisecond's work at the most. Most databases are smaller, and
     /// are loaded sooner than another thread would have them: see ``ServerConfiguration/shortLoadBytes``.
     static let shortLoadItems = 512

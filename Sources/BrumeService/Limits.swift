@@ -252,4 +252,9 @@ package enum ServiceLimits {
     /// for somebody else. For one more a call is refused with a time to come back: as many again would take longer than
     /// the load.
     package static let callsPerLoad = 1_024
+
+    /// Openings and ends of one session's notification streams that may wait for the public database's loop. With more,
+    /// the session is not read until that loop has answered: a client that opens and cancels as fast as possible waits
+    /// for it.
+    package static let farTasksPerSession = 16
 }

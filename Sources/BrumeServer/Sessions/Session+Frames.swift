@@ -15,11 +15,7 @@ extension Session {
             try reader.read(bytes, mayHandOn: mayHandleFrame) { header, payload in
                 didCompleteFrame = true
                 let goesOn = handle(header, payload)
-                if let client {
-                    let ended = shard.loop.currentNanoseconds
-                    client.timeShare.spend(from: began, to: ended, inTurn: shard.turnNumber)
-                    began = ended
-                }
+                if let client { began = shard.charge(client, since: began) }
                 return goesOn
             }
         } catch {
@@ -28,9 +24,7 @@ extension Session {
         if isEnding { return }
         // The rest is the beginning of a frame: little, unless there is nothing else.
         if !didCompleteFrame || bytes.count > ServerLimits.freeReadBytes, !bytes.isEmpty, let client {
-            client.timeShare.spend(
-                from: began, to: shard.loop.currentNanoseconds, count: didCompleteFrame ? 0 : 1,
-                inTurn: shard.turnNumber)
+            shard.charge(client, since: began, frames: didCompleteFrame ? 0 : 1)
         }
         countCalls()
         reserveInput()

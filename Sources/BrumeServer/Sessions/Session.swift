@@ -120,7 +120,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     func didRead() {
         // If frames were handled, the time has been charged with them.
         guard let began = readBegan.take(), let client else { return }
-        client.timeShare.spend(from: began, to: shard.loop.currentNanoseconds, count: 0, inTurn: shard.turnNumber)
+        shard.charge(client, since: began, frames: 0)
     }
 
     func drained() {
@@ -250,8 +250,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// Whether nothing may be read: answers have not left, there is no room for the frame that has begun, or another
     /// loop has not kept up with the streams that were opened and ended.
     private var isFull: Bool {
-        connection.isOutputFull || (client?.heldByteCount ?? 0) > ServiceLimits.outputBytes || inputShortage != nil
-            || (client?.farTaskCount ?? 0) >= ServerLimits.farTasksPerSession
+        connection.isOutputFull || inputShortage != nil || client?.isFull ?? false
     }
 
     /// Reserves room for the whole of the frame that has begun, before it arrives: without room, nothing is read until
@@ -298,7 +297,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     func mayHandleFrame() -> Bool {
         guard let client else { return true }
         if isWaitingForTurn { return false }
-        if hasTurn ? shard.mayGoOn(client.timeShare) : shard.mayBegin(client.timeShare) { return true }
+        if shard.mayRead(client, inItsTurn: hasTurn) { return true }
         isWaitingForTurn = true
         connection.pauseReading()
         shard.waitForTurn(client)

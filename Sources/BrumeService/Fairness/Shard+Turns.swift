@@ -31,12 +31,19 @@ extension Shard {
     }
 
     /// Whether the account may begin something now, and nothing of it waits.
-    package func mayBegin(_ share: TimeShare) -> Bool {
+    func mayBegin(_ share: TimeShare) -> Bool {
         mayGoOn(share) && (turns.isEmpty || turns.count(of: share.account) == 0)
     }
 
     /// Whether the account may begin something in its turn.
-    package func mayGoOn(_ share: TimeShare) -> Bool { share.mayBegin(inTurn: turnNumber) && !waitsForDisk(share) }
+    func mayGoOn(_ share: TimeShare) -> Bool { share.mayBegin(inTurn: turnNumber) && !waitsForDisk(share) }
+
+    /// Whether the client's door may read another frame now.
+    ///
+    /// - Parameter isInItsTurn: Whether it has waited for a turn, which has come.
+    package func mayRead(_ client: Client, inItsTurn isInItsTurn: Bool) -> Bool {
+        isInItsTurn ? mayGoOn(client.timeShare) : mayBegin(client.timeShare)
+    }
 
     /// While the disk is full nobody waits for it: requests that change something are refused, and those that only read
     /// go on.
@@ -85,6 +92,17 @@ extension Shard {
         let began = loop.currentNanoseconds
         body()
         share.spend(from: began, to: loop.currentNanoseconds, inTurn: turnNumber)
+    }
+
+    /// Charges the client's account for what its door has done since a time of the loop's clock, and returns the time
+    /// that it is now.
+    ///
+    /// - Parameter frames: 0 for what belongs to a frame that has been counted already.
+    @discardableResult
+    package func charge(_ client: Client, since began: UInt64, frames: Int = 1) -> UInt64 {
+        let now = loop.currentNanoseconds
+        client.timeShare.spend(from: began, to: now, count: frames, inTurn: turnNumber)
+        return now
     }
 
     /// Has the client's door read on when its account's turn comes.

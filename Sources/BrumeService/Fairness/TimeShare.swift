@@ -7,7 +7,7 @@
 /// still.
 ///
 /// Belongs to one loop. A class, so that a session finds its account's share without a look-up.
-package final class TimeShare {
+final class TimeShare {
     struct Limits: Sendable {
         /// Time that one account's requests may take in a turn before the next one waits. One that began runs to its
         /// end.
@@ -84,7 +84,7 @@ package final class TimeShare {
     }
 
     /// Charges for the time between two readings of the loop's clock, without the part that has been charged already.
-    package func spend(from began: UInt64, to ended: UInt64, count: Int = 1, inTurn turn: UInt64) {
+    func spend(from began: UInt64, to ended: UInt64, count: Int = 1, inTurn turn: UInt64) {
         spend(nanoseconds: ended - min(ended, max(began, spentUntil)), count: count, inTurn: turn)
         spentUntil = ended
     }

@@ -12,7 +12,7 @@ package final class Client: @unchecked Sendable {
     /// What the client's account, or its address, uses of the server at a time.
     let share: ClientShare
     /// What the account may take of the loop's time.
-    package let timeShare: TimeShare
+    let timeShare: TimeShare
     /// Where answers go.
     let door: any ClientDoor
     /// Whether the client is still there.
@@ -28,7 +28,7 @@ package final class Client: @unchecked Sendable {
     @exclusivity(unchecked) package var heldByteCount = 0
     /// Tasks for the client's streams that are on their way to other loops: a client that opens and cancels as fast as
     /// it can waits for those.
-    package private(set) var farTaskCount = 0
+    @exclusivity(unchecked) private(set) var farTaskCount = 0
     /// Queries that run for the client's calls, here or on another loop.
     @exclusivity(unchecked) private var queries: [UInt32: QueryTicket] = [:]
 
@@ -38,6 +38,11 @@ package final class Client: @unchecked Sendable {
         self.timeShare = timeShare
         self.door = door
         hasUserRecords = identity.newContainerOf == nil
+    }
+
+    /// Whether so much is under way for the client that its door reads no more from it.
+    package var isFull: Bool {
+        heldByteCount > ServiceLimits.outputBytes || farTaskCount >= ServiceLimits.farTasksPerSession
     }
 
     // MARK: Held answers

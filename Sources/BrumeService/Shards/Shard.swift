@@ -55,7 +55,7 @@ package final class Shard: @unchecked Sendable {
     /// The time at which turns are given because an account has left the disk to others for long enough.
     var restTimerNanoseconds = UInt64.max
     /// The number of the loop's current turn.
-    @exclusivity(unchecked) package private(set) var turnNumber: UInt64 = 1
+    @exclusivity(unchecked) private(set) var turnNumber: UInt64 = 1
 
     /// Where commits go, and databases come from. Set before the loop runs.
     @exclusivity(unchecked) private(set) var log: (any CommitLog)!

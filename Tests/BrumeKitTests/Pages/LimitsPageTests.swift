@@ -164,7 +164,7 @@ extension LimitsPageTests {
         ("frames above", [Server.unreservedFrameBytes]),
         ("unread answers and events, requests", [outputBudget, inputBudget, Int(Service.bytesRetryMilliseconds)]),
         ("events of a database that wait", [Service.eventsWaiting]),
-        ("streams opened and ended", [Server.farTasksPerSession]),
+        ("streams opened and ended", [Service.farTasksPerSession]),
         ("calls that wait for a database", [Service.callsPerLoad, Int(Service.loadRetryMilliseconds)]),
         (
             "bytes of all calls that wait",
