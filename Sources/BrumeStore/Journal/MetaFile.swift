@@ -2,16 +2,17 @@
 ///
 /// ```
 ///  0  8  "BRUMEMET"
-///  8  4  format version, 2
+///  8  4  format version, 3
 /// 12  4  epoch: random, another one after a restore from a backup
 /// 16  4  CRC-32C of bytes 0 to 15
 /// ```
 ///
-/// A folder of version 1 has neither ``ManifestFile`` nor ``JournalExtent``. It is opened once, as it is, and becomes
-/// one of version 2.
+/// A folder of version 1 has neither ``ManifestFile`` nor ``JournalExtent``; one of version 2 remembers the answers of
+/// operations as the clients were given them (``FormerOperation``). Either is opened once, as it is, and becomes one of
+/// this version: a server that can't read what a retry is to be answered with refuses the folder, and repeats nothing.
 package struct MetaFile: Equatable, Sendable {
     package static let path = "brume.meta"
-    static let version: UInt32 = 2
+    static let version: UInt32 = 3
     private static let magic = Array("BRUMEMET".utf8)
     private static let byteCount = 20
 
@@ -45,7 +46,7 @@ package struct MetaFile: Equatable, Sendable {
             throw .damaged(Damage(file: path, offset: 0, problem: "the checksum is wrong"))
         }
         let version: UInt32 = bytes.integer(at: 8)
-        guard version == 1 || version == self.version else { throw .unknownVersion(file: path, version: version) }
+        guard (1...self.version).contains(version) else { throw .unknownVersion(file: path, version: version) }
         guard bytes.count == byteCount else {
             throw .damaged(
                 Damage(file: path, offset: UInt64(byteCount), problem: "the file is longer than it should be"))

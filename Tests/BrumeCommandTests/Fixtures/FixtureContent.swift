@@ -14,9 +14,9 @@ internal import Testing
 enum FixtureContent {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../Fixtures"
     /// The versions that there are fixtures of.
-    static let versions = 1...2
+    static let versions = 1...3
     /// The version of what today's code writes.
-    static let writtenVersion = 2
+    static let writtenVersion = 3
     static let container = "iCloud.fixture"
     static let operationID = [UInt8](1...16)
     static let notes = ZoneID(name: "Notes")
@@ -24,6 +24,10 @@ enum FixtureContent {
     static let again = ZoneID(name: "Again")
     /// Deleted.
     static let gone = ZoneID(name: "Gone")
+    /// From version 3 on: made by an operation that is remembered, and deleted afterwards.
+    static let remembered = ZoneID(name: "Remembered")
+    static let makingRemembered = ModifyZonesRequest(
+        database: .private, saves: [remembered], operationID: [UInt8](17...32))
 
     /// A value of every type.
     static let values: [String: FieldValue] = [

@@ -82,6 +82,7 @@ struct FixtureWriter {
         let database = run.container(try known["ada"]).privateCloudDatabase
         let zones = [FixtureContent.notes, FixtureContent.again, FixtureContent.gone]
         _ = try await session.modifyZones(ModifyZonesRequest(database: .private, saves: zones))
+        _ = try await session.modifyZones(FixtureContent.makingRemembered)
         let parent = try await session.save(Self.notes, [.note("parent")])
         known.texts["parentTag"] = parent[0].record?.system.changeTag
         let everything = RecordSave<DecodedFields>(
@@ -110,7 +111,7 @@ struct FixtureWriter {
         let session = try run.session(known["ada"])
         _ = try await session.save(Self.notes, [], deletions: ["old1", "old2"])
         _ = try await session.save(Self.notes, [.note("old3", 2)], policy: .allKeys)
-        for zone in [FixtureContent.gone, FixtureContent.again] {
+        for zone in [FixtureContent.gone, FixtureContent.again, FixtureContent.remembered] {
             _ = try await session.modifyZones(ModifyZonesRequest(database: .private, deletions: [zone]))
         }
         _ = try await session.modifyZones(ModifyZonesRequest(database: .private, saves: [FixtureContent.again]))

@@ -366,12 +366,14 @@ struct JournalTests {
             #expect(throws: StoreError.self) { try Folder(on: disk) }
         }
         var newer = meta
-        newer[8] = 3
+        newer[8] += 1
         newer.replaceSubrange(
             16..., with: withUnsafeBytes(of: CRC32C.checksum(newer[..<16]).littleEndian) { Array($0) })
         let disk = folder.disk.copy()
         disk.replace("brume.meta", with: newer)
-        #expect(throws: StoreError.unknownVersion(file: "brume.meta", version: 3)) { try Folder(on: disk) }
+        #expect(throws: StoreError.unknownVersion(file: "brume.meta", version: UInt32(newer[8]))) {
+            try Folder(on: disk)
+        }
         for path in ["brume.meta", "brume.manifest", "journal/extent", Folder.segment(1)] {
             let disk = folder.disk.copy()
             disk.replace(path, with: nil)
