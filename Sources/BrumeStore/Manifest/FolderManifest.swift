@@ -53,6 +53,9 @@ package final class FolderManifest: Sendable {
         }
     }
 
+    /// Notes that a file has gone again that no manifest on the disk has named.
+    package func forget(_ path: String) { state.withLock { $0.files[path] = nil } }
+
     /// The last commit that the file is known to hold; nil when no such file is known.
     package func leastSequence(of path: String) -> UInt64? { state.withLock { $0.files[path] } }
 
@@ -72,20 +75,19 @@ package final class FolderManifest: Sendable {
     /// Makes what is known durable. After an error it is not.
     package func save() throws(DiskError) {
         let result: Result<Void, DiskError> = saving.withLock { _ in
-            let files: [String: UInt64]? = state.withLock { state in
+            let changed: (files: [String: UInt64], hasNewSchema: Bool)? = state.withLock { state in
                 if !state.isChanged { return nil }
-                state.isChanged = false
-                state.hasNewSchema = false
-                return state.files
+                defer { (state.isChanged, state.hasNewSchema) = (false, false) }
+                return (state.files, state.hasNewSchema)
             }
-            guard let files else { return .success(()) }
+            guard let changed else { return .success(()) }
             do throws(DiskError) {
-                try disk.replaceFile(ManifestFile.path, in: "", with: ManifestFile(files: files).encoded)
+                try disk.replaceFile(ManifestFile.path, in: "", with: ManifestFile(files: changed.files).encoded)
                 return .success(())
             } catch {
                 state.withLock { state in
                     state.isChanged = true
-                    state.hasNewSchema = true
+                    if changed.hasNewSchema { state.hasNewSchema = true }
                 }
                 return .failure(error)
             }

@@ -1,6 +1,6 @@
 import BrumeSystem
 import BrumeModel
-import BrumeStore
+@testable import BrumeStore
 import BrumeTestKit
 import Testing
 
@@ -43,9 +43,30 @@ struct SchemaRegistryTests {
         #expect(!Self.knows("third", registry))
         disk.endProcess()
         registry = try SchemaRegistry(disk: disk, log: .none)
-        let isKnown = Self.knows("third", registry)
-        #expect(isKnown, "the name was not there: nothing was proven")
+        try #require(Self.knows("third", registry), "the name was not there: nothing was proven")
         disk.crash(seed: 1, .nothing)
-        #expect(Self.knows("third", try SchemaRegistry(disk: disk, log: .none)) == isKnown)
+        #expect(Self.knows("third", try SchemaRegistry(disk: disk, log: .none)))
+    }
+
+    @Test("whichever write finds the disk full, a container's first schema is kept and named, or refused and gone")
+    func firstSchema() throws {
+        for call in 0... {
+            let disk = SimulatedDisk()
+            let manifest = FolderManifest(ManifestFile(files: [:]), on: disk, isChanged: true)
+            try manifest.save()
+            var registry = try SchemaRegistry(
+                disk: disk, log: .none, manifest: manifest, failStop: { Issue.record("the server ends: \($0)") })
+            disk.faults.fullCall = disk.calls + call
+            let before = disk.calls
+            let isLearned = (try? Self.learn("first", registry)) != nil
+            #expect(Self.knows("first", registry) == isLearned, "call \(call)")
+            let isPastLastCall = disk.calls - before <= call
+            disk.endProcess()
+            registry = try SchemaRegistry(disk: disk, log: .none)
+            #expect(Self.knows("first", registry) == isLearned, "call \(call)")
+            try manifest.save()
+            #expect(try ManifestFile.read(from: disk)?.files.count == (isLearned ? 1 : 0), "call \(call)")
+            if isPastLastCall { return }
+        }
     }
 }

@@ -49,9 +49,7 @@ final class SchemaRegistry: @unchecked Sendable {
         if schemas == former { return former }
         do throws(DiskError) {
             try SchemaFile.write(schemas, to: disk)
-            manifest?.noted(SchemaFile.path(of: container, on: disk), sequence: 0)
-            // Costs nothing except for a container's first schema.
-            try manifest?.saveNewSchemas()
+            if containers[container] == nil { try name(SchemaFile.path(of: container, on: disk)) }
         } catch {
             if error.isFull {
                 throw ServiceError(
@@ -74,5 +72,26 @@ final class SchemaRegistry: @unchecked Sendable {
         }
         containers[container] = schemas
         return schemas
+    }
+
+    /// Has the manifest name the file of a container's first schema, or takes the file back: the change has failed then,
+    /// and the next start must not find it.
+    private func name(_ path: String) throws(DiskError) {
+        guard let manifest else { return }
+        manifest.noted(path, sequence: 0)
+        do throws(DiskError) {
+            try manifest.saveNewSchemas()
+        } catch {
+            if error.isFailedSync { throw error }
+            manifest.forget(path)
+            do throws(DiskError) {
+                try disk.remove(path)
+                try disk.syncDirectory(SchemaFile.folder)
+            } catch {
+                failStop?(
+                    "a schema was refused and can't be taken back: \(error). Whether it holds shows at the next start")
+            }
+            throw error
+        }
     }
 }
