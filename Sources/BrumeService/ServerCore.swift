@@ -286,18 +286,26 @@ package final class ServerCore: @unchecked Sendable {
         servedContainers.withLock { $0.fill(identity.container, account: account) }
     }
 
-    /// Closes an account's sessions. `done` is called when no loop has one any more, and what their requests had sent
-    /// from loop to loop has arrived; on one of the loops. Any thread.
-    ///
-    /// - Parameter reason: What the sessions are told; nil to say that the tokens were revoked.
-    package func endSessions(
-        ofAccount name: String, reason: ServiceError? = nil, then done: @escaping @Sendable () -> Void
+    /// Ends the clients that came with one of these tokens, which are no longer valid. `done` is called when no loop has
+    /// one any more, and what their requests had sent from loop to loop has arrived; on one of the loops. Any thread.
+    package func endClients(ofTokens hashes: Set<[UInt8]>, then done: @escaping @Sendable () -> Void) {
+        onEachLoop({ $0.endClients { hashes.contains($0.tokenHash) } }) { [self] in
+            // A loop that has stopped would not answer a second time, and has no clients.
+            if isDraining { return done() }
+            onEachLoop({ _ in }, then: done)
+        }
+    }
+
+    /// Ends the clients of an account and tells them why. `done` is called when no loop has one any more, on one of the
+    /// loops. Any thread.
+    package func endClients(
+        ofAccount name: String, reason: ServiceError, then done: @escaping @Sendable () -> Void
     ) {
-        onEachLoop({ $0.endClients(ofAccount: name, reason: reason) }) { [self] in onEachLoop({ _ in }, then: done) }
+        onEachLoop({ $0.endClients(reason) { $0.role == .account(name: name) } }, then: done)
     }
 
     /// Has each shard do something on its loop, one after the other; `done` is called on the last loop. Any thread.
-    private func onEachLoop(_ body: @escaping @Sendable (Shard) -> Void, then done: @escaping @Sendable () -> Void) {
+    func onEachLoop(_ body: @escaping @Sendable (Shard) -> Void, then done: @escaping @Sendable () -> Void) {
         let shards = shards
         @Sendable func go(_ index: Int) {
             guard index < shards.count else { return done() }

@@ -1,4 +1,4 @@
-/// Why a server doesn't start, or stopped: a sentence for the operator that says what to do.
+/// Why a server doesn't start, or an account can't be changed: a sentence for the operator that says what to do.
 package struct ServerError: Error, CustomStringConvertible, Sendable {
     package enum Code: Sendable {
         /// Another server has the data folder.
@@ -17,6 +17,8 @@ package struct ServerError: Error, CustomStringConvertible, Sendable {
         case listen
         /// The account's name is taken, unknown or not allowed.
         case accountExists, accountUnknown, accountInvalid
+        /// The account can't be removed, because it has a token.
+        case accountInUse
         /// A limit of the server.
         case limit
     }

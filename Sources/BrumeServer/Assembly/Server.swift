@@ -241,15 +241,14 @@ package final class Server: @unchecked Sendable {
     /// Makes all tokens of an account invalid and closes its sessions. `done` is called when no loop has such a session
     /// any more, on one of them.
     package func revokeTokens(name: String, done: @escaping @Sendable () -> Void) throws(ServerError) {
-        _ = try accounts.change(.revokeTokens(name: name))
-        core.endSessions(ofAccount: name, then: done)
+        core.endClients(ofTokens: try accounts.change(.revokeTokens(name: name)).revokedTokens, then: done)
     }
 
     /// Closes an account's sessions. `done` is called when no loop has one any more, on one of them.
     ///
-    /// - Parameter reason: What the sessions are told; nil to say that the tokens were revoked.
-    package func endSessions(ofAccount name: String, reason: ServiceError?, done: @escaping @Sendable () -> Void) {
-        core.endSessions(ofAccount: name, reason: reason, then: done)
+    /// - Parameter reason: What the sessions are told.
+    package func endSessions(ofAccount name: String, reason: ServiceError, done: @escaping @Sendable () -> Void) {
+        core.endClients(ofAccount: name, reason: reason, then: done)
     }
 
     /// Makes a token that was revoked valid for its account again.

@@ -245,20 +245,19 @@ package final class StepwiseServer {
     package func revokeTokens(
         ofAccount name: String, testOnly_keepsSessions: Bool = false, done: @escaping @Sendable (Bool) -> Void
     ) {
-        change(.revokeTokens(name: name)) { [core] isMade in
-            if testOnly_keepsSessions || !isMade { return done(isMade) }
-            core.endSessions(ofAccount: name) { done(true) }
+        core.adminLoop.execute { [core] in
+            core.catalog.change(.revokeTokens(name: name)) { result in
+                guard case .success(let effect) = result else { return done(false) }
+                if testOnly_keepsSessions { return done(true) }
+                core.endClients(ofTokens: effect.revokedTokens) { done(true) }
+            }
         }
     }
 
     /// Gives an account another token. `done` is called with whether it has it.
     package func addToken(hash: [UInt8], toAccount name: String, done: @escaping @Sendable (Bool) -> Void) {
-        change(.addToken(hash: hash, name: name), then: done)
-    }
-
-    private func change(_ change: AccountChange, then done: @escaping @Sendable (Bool) -> Void) {
         core.adminLoop.execute { [core] in
-            core.catalog.change(change) { result in
+            core.catalog.change(.addToken(hash: hash, name: name)) { result in
                 if case .success = result { done(true) } else { done(false) }
             }
         }

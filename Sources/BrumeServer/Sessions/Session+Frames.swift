@@ -179,9 +179,8 @@ extension Session {
         }
         do throws(ServiceError) {
             let hello = try table.coder.decodeHello(payload)
-            let entrance = try server.admit(
+            entrance = try server.admit(
                 try Claim(hello), from: connection.peerNetwork, isOperator: isOperators)
-            (identity, share) = (entrance.identity, entrance.share)
         } catch {
             violate(
                 CallStatus(error))

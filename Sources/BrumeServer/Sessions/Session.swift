@@ -14,11 +14,11 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// The sessions of the loop that it is on, and that loop's shard.
     private(set) var table: SessionTable
     private(set) var shard: Shard
-    /// Set with the hello. Before it nothing asks for it.
-    @exclusivity(unchecked) var identity: Identity!
-
-    /// What the session's account, or its address, has at a time. Set with the hello.
-    @exclusivity(unchecked) var share: ClientShare!
+    /// What the hello proved; nil before it, and then nothing asks for its parts.
+    @exclusivity(unchecked) var entrance: Entrance?
+    var identity: Identity! { entrance?.identity }
+    /// What the session's account, or its address, has at a time.
+    var share: ClientShare! { entrance?.share }
     /// The peer as the service knows it, from the session's arrival at its data to its end.
     @exclusivity(unchecked) var client: Client?
     /// The bytes that the share counts for the incomplete frame, and since when.
@@ -70,9 +70,6 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
         self.table = table
         shard = table.shard
     }
-
-    /// What the hello proved; nil before it.
-    var entrance: Entrance? { share.map { Entrance(identity: identity, share: $0) } }
 
     // MARK: Connection
 

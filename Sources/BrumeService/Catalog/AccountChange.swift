@@ -3,14 +3,18 @@ internal import BrumeSystem
 
 /// One change of the accounts, as the operator asks for it.
 package enum AccountChange: Equatable, Sendable {
+    /// Adds an account, if its name is free.
     case add(StoredAccount)
-    /// Its data stays. With an id, only the account that has it: not another one that was made under its name since.
-    case remove(name: String, id: [UInt8]? = nil)
-    /// Makes the token with that hash valid.
+    /// Removes the account with its tokens; its data stays.
+    case remove(name: String)
+    /// Removes the account with that id, whose data was deleted: unless it has got a token meanwhile, and not another
+    /// one that was made under its name since.
+    case removeEmptied(name: String, id: [UInt8])
+    /// Makes the token with that hash valid for the account.
     case addToken(hash: [UInt8], name: String)
-    /// All tokens of the account.
+    /// Revokes all tokens of the account.
     case revokeTokens(name: String)
-    /// A quota of its own in bytes (0 means no limit) or, with nil, the server's default again.
+    /// Gives the account a quota of its own in bytes (0 means no limit) or, with nil, the server's default again.
     case setQuota(bytes: Int?, name: String)
 
     /// What a change did to an account.
@@ -20,8 +24,10 @@ package enum AccountChange: Equatable, Sendable {
         /// The account as it is; nil when it was removed.
         package let after: StoredAccount?
 
-        /// How many tokens are no longer valid.
-        package var revokedTokenCount: Int { (before?.tokenHashes.count ?? 0) - (after?.tokenHashes.count ?? 0) }
+        /// The hashes of the tokens that are no longer valid.
+        package var revokedTokens: Set<[UInt8]> {
+            Set(before?.tokenHashes ?? []).subtracting(after?.tokenHashes ?? [])
+        }
     }
 
     /// A new account with one token, which is shown this once.

@@ -36,7 +36,9 @@ package final class AccountDirectory: Sendable {
 
     /// Puts a change into effect, which is durable by now. Sessions have a changed quota at once.
     package func takeOver(_ changed: AccountTable, _ effect: AccountChange.Effect) {
-        table.withLock { $0 = changed }
+        // The former table is let go outside the lock: it may hold a hundred thousand accounts.
+        var taken = changed
+        table.withLock { swap(&$0, &taken) }
         guard let account = effect.after else { return }
         changed.storages[account.id]?.quotaBytes = account.quotaBytes
     }

@@ -26,12 +26,14 @@ package struct AccountTable: Sendable {
             try check(account)
             add(account)
             return AccountChange.Effect(before: nil, after: account)
-        case .remove(let name, let id):
+        case .remove(let name): return removeForGood(try existing(name))
+        case .removeEmptied(let name, let id):
             let account = try existing(name)
-            if let id, account.id != id { throw Self.unknown(name) }
-            remove(account)
-            storages[account.id] = nil
-            return AccountChange.Effect(before: account, after: nil)
+            if account.id != id { throw Self.unknown(name) }
+            guard account.tokenHashes.isEmpty else {
+                throw ServerError(.accountInUse, "\(name) has got a token meanwhile")
+            }
+            return removeForGood(account)
         case .addToken(let hash, let name):
             return try modify(name) { (account) throws(ServerError) in
                 guard account.tokenHashes.count < ServiceLimits.tokensPerAccount else {
@@ -65,6 +67,12 @@ package struct AccountTable: Sendable {
         for hash in account.tokenHashes {
             holders[hash] = AccountHolder(name: account.name, id: account.id, storage: storage)
         }
+    }
+
+    private mutating func removeForGood(_ account: StoredAccount) -> AccountChange.Effect {
+        remove(account)
+        storages[account.id] = nil
+        return AccountChange.Effect(before: account, after: nil)
     }
 
     private mutating func remove(_ account: StoredAccount) {

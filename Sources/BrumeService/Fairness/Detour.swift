@@ -2,7 +2,7 @@ internal import BrumeModel
 
 /// What a request holds while it waits away from its client's turn: for a lesson of the schema, or for a database.
 ///
-/// It goes on through ``Shard/goOn(after:_:)``.
+/// It goes on through ``Shard/goOn(after:refuse:_:)``.
 struct Detour: Sendable {
     let client: Client
     /// Counted as the client's output, since the answer will be output.

@@ -62,14 +62,16 @@ extension Shard {
         if mayBegin(share) { run(.call(call), share) } else { wait(.call(call), of: account) }
     }
 
-    /// The same for a call that came from another loop. It is refused when as many calls wait as an account may have
+    /// The same for a call of a client of another loop. It is refused when as many calls wait as an account may have
     /// open: then some are from connections that are gone, since their calls are no longer counted as open, and a
-    /// client that comes and goes could pile up more without end.
-    func takeFarTurn(
-        of account: ClientShare.Key, refuse: (ServiceError) -> Void, _ call: @escaping () -> Void
-    ) {
+    /// client that comes and goes could pile up more without end. And it is refused when its turn comes after the
+    /// client's token was revoked, since nobody else finds it here.
+    func takeFarTurn(of client: Client, refuse: @escaping (ServiceError) -> Void, _ call: @escaping () -> Void) {
+        let account = client.share.key
         guard turns.count(of: account) < server.configuration.callsPerAccount else { return refuse(Self.tooManyTurns) }
-        takeTurn(of: account, call)
+        takeTurn(of: account) { [self] in
+            if server.isStillValid(client.identity) { call() } else { refuse(ServerCore.revokedToken) }
+        }
     }
 
     private static let tooManyTurns = ServiceError(
@@ -78,12 +80,15 @@ extension Shard {
         retryAfterMilliseconds: ServiceLimits.callRetryMilliseconds)
 
     /// Goes on with a request of a client of this loop that has waited elsewhere: at once, or when its account's turn
-    /// comes. Until then the request holds what it held.
-    func goOn(after detour: Detour, _ body: @escaping () -> Void) {
-        takeTurn(of: detour.client.share.key) {
+    /// comes. Until then the request holds what it held. It is refused when its client's token was revoked meanwhile.
+    func goOn(
+        after detour: Detour, refuse: @escaping (ServiceError) -> Void, _ body: @escaping () -> Void
+    ) {
+        let client = detour.client
+        takeTurn(of: client.share.key) { [self] in
             detour.end()
-            body()
-            detour.client.door.resumeIfPossible()
+            if server.isStillValid(client.identity) { body() } else { refuse(ServerCore.revokedToken) }
+            client.door.resumeIfPossible()
         }
     }
 

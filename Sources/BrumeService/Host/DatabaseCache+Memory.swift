@@ -80,13 +80,17 @@ extension DatabaseCache {
 
     /// Drops a database at once, although it may be in use: what is in memory is no longer what the log has. It is
     /// opened again when somebody asks for it.
-    func giveUp(_ loaded: LoadedDatabase) {
+    ///
+    /// - Parameter refusal: Why the log has not taken a commit; nil when it has lost the database by itself.
+    func giveUp(_ loaded: LoadedDatabase, because refusal: CommitLogRefusal?) {
         if loaded.isLost { return }
         loaded.markLost()
         let id = loaded.database.id
         log.warning(
-            "a database is opened anew: the log did not take its last commit, or has lost it",
-            [("container", id.container)])
+            refusal == nil
+                ? "a database is opened anew: another owner has taken it"
+                : "a database is opened anew: the log did not take its last commit",
+            [("container", id.container)] + (refusal.map { [("refusal", "\($0)")] } ?? []))
         load(of: id)?.lost(.databaseLost)
         if databases.known(id) === loaded { drop(loaded) }
         host.databaseLost(loaded)

@@ -14,7 +14,7 @@ extension ServerCore {
         }
     }
 
-    /// On the admin loop, where `give` is not always called.
+    /// Called on the admin loop; `give` may be called on another one.
     func perform(
         _ request: AdminRequest, identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
@@ -30,8 +30,8 @@ extension ServerCore {
             let page = rest.prefix(ServiceLimits.accountsPerPage).map { view($0, identity) }
             give(.success(.accounts(page, moreComing: page.count < rest.count)))
         case .removeAccount(let name, deletesData: false):
-            make(.remove(name: name), give) { [self] _ in
-                endSessions(ofAccount: name) {
+            make(.remove(name: name), give) { [self] effect in
+                endClients(ofTokens: effect.revokedTokens) {
                     give(.success(.accountRemoved(ResetSummary(databases: 0, records: 0))))
                 }
             }
@@ -42,7 +42,8 @@ extension ServerCore {
             make(change, give) { _ in give(.success(.tokenCreated(token))) }
         case .revokeTokens(let name):
             make(.revokeTokens(name: name), give) { [self] effect in
-                endSessions(ofAccount: name) { give(.success(.tokensRevoked(count: effect.revokedTokenCount))) }
+                let tokens = effect.revokedTokens
+                endClients(ofTokens: tokens) { give(.success(.tokensRevoked(count: tokens.count))) }
             }
         case .quota(let name, let change):
             quota(ofAccount: name, change: change) { give($0.map { .quota($0) }.mapError(Self.serviceError)) }
@@ -96,7 +97,7 @@ extension ServerCore {
         let code: ErrorCode =
             switch error.code {
             case .accountUnknown: .unknownItem
-            case .accountExists: .serverRejectedRequest
+            case .accountExists, .accountInUse: .serverRejectedRequest
             case .accountInvalid: .invalidArguments
             case .limit: .limitExceeded
             case .diskFull: .serviceUnavailable

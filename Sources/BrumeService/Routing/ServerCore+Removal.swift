@@ -8,14 +8,20 @@ extension ServerCore {
     ///
     /// The account goes last: without it nothing tells whose the databases are, so what fails can be asked for again.
     func removeWithData(_ name: String, _ give: @escaping @Sendable (AdminOutcome) -> Void) {
+        removeWithData(name, emptied: ResetSummary(databases: 0, records: 0), give)
+    }
+
+    private func removeWithData(
+        _ name: String, emptied: ResetSummary, _ give: @escaping @Sendable (AdminOutcome) -> Void
+    ) {
         make(.revokeTokens(name: name), give) { [self] effect in
             let id = effect.after!.id
-            endSessions(ofAccount: name) { [self] in
+            endClients(ofTokens: effect.revokedTokens) { [self] in
                 adminLoop.execute { [self] in
-                    // Not before: the last sessions may have begun a container.
+                    // Not before: the last requests may have begun a container.
                     let databases = privateDatabases(ofAccount: id)
                     DatabaseEmptying(server: self, forgets: true) { [self] outcome in
-                        finishRemoval(of: name, id: id, outcome, give)
+                        finishRemoval(of: name, id: id, emptied: emptied, outcome, give)
                     }.start(anyOf: databases)
                 }
             }
@@ -33,18 +39,24 @@ extension ServerCore {
     }
 
     private func finishRemoval(
-        of name: String, id: [UInt8], _ outcome: Result<ResetSummary, ServiceError>,
+        of name: String, id: [UInt8], emptied: ResetSummary, _ outcome: Result<ResetSummary, ServiceError>,
         _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
         switch outcome {
-        case .success(let summary):
-            catalog.change(.remove(name: name, id: id)) { [self] result in
-                // Somebody may have removed it meanwhile, and even made another one of the same name.
-                if case .failure(let error) = result, error.code != .accountUnknown {
-                    return give(.failure(Self.serviceError(error)))
+        case .success(var summary):
+            summary.databases += emptied.databases
+            summary.records += emptied.records
+            catalog.change(.removeEmptied(name: name, id: id)) { [self, summary] result in
+                switch result {
+                case .success: give(.success(.accountRemoved(summary)))
+                // Somebody else may have removed it meanwhile, and even made another one of the same name.
+                case .failure(let error) where error.code == .accountUnknown:
+                    give(.success(.accountRemoved(summary)))
+                // What was saved with the new token is deleted too.
+                case .failure(let error) where error.code == .accountInUse:
+                    removeWithData(name, emptied: summary, give)
+                case .failure(let error): give(.failure(Self.serviceError(error)))
                 }
-                // A token may have been made meanwhile.
-                endSessions(ofAccount: name) { give(.success(.accountRemoved(summary))) }
             }
         case .failure(let error):
             give(

@@ -12,6 +12,10 @@ extension ServerCore {
     ) {
         let (share, isStrict) = (configuration.teacherShare, configuration.followsCloudKitQueryRules)
         lessons.add(of: account) { [self] isOver in
+            guard isStillValid(identity) else {
+                done(Self.revokedToken)
+                return isOver()
+            }
             changeSchemas(of: identity.container) { (schemas) throws(ServiceError) in
                 try schemas.development.learn(lesson, of: identity.userRecordName, share: share, isStrict: isStrict)
             } then: { error in
@@ -46,7 +50,9 @@ extension ServerCore {
         changeSchemas(of: container, change) { [self] error in
             if let error { return done(error) }
             // What a loop admitted before, and sent to another one, is done by the time that all have answered twice.
-            askAllLoops { [self] in askAllLoops { done(nil) } }
+            onEachLoop({ _ in }) { [self] in
+                onEachLoop({ _ in }) { [adminLoop] in adminLoop?.execute { done(nil) } }
+            }
         }
     }
 
@@ -142,32 +148,5 @@ extension ServerCore {
         changeSchemasEverywhere(of: identity.container, change) { error in
             give(error.map { .failure($0) } ?? .success(answer))
         }
-    }
-
-    /// Asks every loop for a turn; `done` is called on the admin loop when all have had it. On the admin loop.
-    private func askAllLoops(then done: @escaping @Sendable () -> Void) {
-        let missing = LoopCountdown(shards.count)
-        for shard in shards {
-            shard.loop.execute { [adminLoop] in
-                adminLoop?.execute { if missing.countDown() { done() } }
-            }
-        }
-    }
-}
-
-/// How many loops have not answered yet.
-///
-/// `@unchecked Sendable`: the admin loop alone counts.
-private final class LoopCountdown: @unchecked Sendable {
-    private var left: Int
-
-    init(_ count: Int) {
-        left = count
-    }
-
-    /// Counts a loop that answered. Returns whether it was the last one.
-    func countDown() -> Bool {
-        left -= 1
-        return left == 0
     }
 }

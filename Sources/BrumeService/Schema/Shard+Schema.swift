@@ -93,12 +93,13 @@ extension Shard {
         } catch {
             return responder.refuse(error)
         }
-        let account = responder.client.share.key
+        let client = responder.client
+        let account = client.share.key
         let go = OnLoop(body)
-        let owner = server.shard(at: responder.client.identity.placement(of: id))
+        let owner = server.shard(at: client.identity.placement(of: id))
         let giveBack: @Sendable (Result<SchemaLesson, ServiceError>) -> Void = { result in
             self.loop.execute {
-                self.goOn(after: detour) {
+                self.goOn(after: detour, refuse: responder.refuse) {
                     switch result {
                     case .success(let lesson): go.body(lesson)
                     case .failure(let error): responder.refuse(error)
@@ -107,7 +108,7 @@ extension Shard {
             }
         }
         owner.loop.execute {
-            owner.takeFarTurn(of: account, refuse: { giveBack(.failure($0)) }) {
+            owner.takeFarTurn(of: client, refuse: { giveBack(.failure($0)) }) {
                 owner.lesson(ofType: type, in: id, for: account, giveBack)
             }
         }
@@ -252,7 +253,7 @@ extension Shard {
         let go = OnLoop<Void>(body)
         server.learn(lesson, from: identity, account: responder.client.share.key) { error in
             self.loop.execute {
-                self.goOn(after: detour) {
+                self.goOn(after: detour, refuse: responder.refuse) {
                     if let error { responder.refuse(error) } else { go.body(()) }
                 }
             }

@@ -10,11 +10,6 @@ package struct Entrance {
     package let identity: Identity
     /// What the client's account, or its address, uses of the server at a time.
     package let share: ClientShare
-
-    package init(identity: Identity, share: ClientShare) {
-        self.identity = identity
-        self.share = share
-    }
 }
 
 extension ServerCore {

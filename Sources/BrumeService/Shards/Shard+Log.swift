@@ -13,7 +13,7 @@ extension Shard: CommitLogHost {
     }
 
     func lost(_ id: DatabaseID) {
-        if let loaded = databases.known(id) { databases.giveUp(loaded) }
+        if let loaded = databases.known(id) { databases.giveUp(loaded, because: nil) }
     }
 
     /// Hands what was committed to the log.

@@ -65,7 +65,7 @@ extension Shard {
         client.farTaskBegan()
         let account = client.share.key
         owner.loop.execute {
-            owner.takeFarTurn(of: account, refuse: { if !listener.isClosed { listener.fail($0) } }) {
+            owner.takeFarTurn(of: client, refuse: { if !listener.isClosed { listener.fail($0) } }) {
                 owner.addPublicListener(listener, of: user, in: id, account: account, place: place)
             }
         }

@@ -77,7 +77,7 @@ extension Shard {
             }
         }
         owner.loop.execute { [ticket] in
-            owner.takeFarTurn(of: share.key, refuse: { giveBack(.failure($0), 0) }) {
+            owner.takeFarTurn(of: client, refuse: { giveBack(.failure($0), 0) }) {
                 owner.perform(
                     request, ticket: ticket, byteCount: requestBytes, in: id, identity: identity, share: share,
                     giveBack)

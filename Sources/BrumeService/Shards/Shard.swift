@@ -149,7 +149,7 @@ package final class Shard: @unchecked Sendable {
         do throws(CommitLogRefusal) {
             appended = try log.append(commit.entry)
         } catch {
-            databases.giveUp(loaded)
+            databases.giveUp(loaded, because: error)
             return false
         }
         appendedPosition = appended.position
@@ -218,32 +218,27 @@ package final class Shard: @unchecked Sendable {
         server.giveUp(Entrance(identity: client.identity, share: client.share))
     }
 
-    /// Ends the connections of an account's clients, telling them why.
+    /// Ends the connections of clients, telling them why.
     ///
-    /// - Parameter reason: The reason to give; nil when tokens of the account were revoked. Then those stay that came
-    ///   with one which is valid: another account may have the name by now.
-    func endClients(ofAccount name: String, reason: ServiceError? = nil) {
-        for client in Array(clients.values) where client.identity.role == .account(name: name) {
-            if reason != nil || !server.isStillValid(client.identity) { client.door.end(reason) }
-        }
+    /// - Parameter reason: The reason to give; nil when their tokens were revoked.
+    func endClients(_ reason: ServiceError? = nil, where isMeant: (Identity) -> Bool) {
+        for client in Array(clients.values) where isMeant(client.identity) { client.door.end(reason) }
     }
 
     /// Makes the user's records in both databases, unless they exist.
     func makeUserRecords(for client: Client) {
         guard let database = client.identity.privateDatabase else { return }
-        let user = client.identity.userRecordName
-        let account = client.share.key
-        ensureUserRecord(of: user, in: database, account: account)
+        ensureUserRecord(of: client, in: database)
         let publicDatabase = client.identity.publicDatabase
         let owner = server.shard(at: client.identity.publicPlacement)
         if owner === self {
-            ensureUserRecord(of: user, in: publicDatabase, account: account)
+            ensureUserRecord(of: client, in: publicDatabase)
         } else {
             owner.loop.execute {
                 // If this is refused, the account already has a thousand calls there; its record is made with its next
                 // session.
-                owner.takeFarTurn(of: account, refuse: { _ in }) {
-                    owner.ensureUserRecord(of: user, in: publicDatabase, account: account)
+                owner.takeFarTurn(of: client, refuse: { _ in }) {
+                    owner.ensureUserRecord(of: client, in: publicDatabase)
                 }
             }
         }
@@ -266,11 +261,16 @@ package final class Shard: @unchecked Sendable {
         makeUserRecords(for: client)
     }
 
-    private func ensureUserRecord(of user: String, in id: DatabaseID, account: ClientShare.Key) {
+    private func ensureUserRecord(of client: Client, in id: DatabaseID) {
         if writeRefusal != nil { return }
-        switch databases.access(id, of: account) {
+        let identity = client.identity
+        let user = identity.userRecordName
+        switch databases.access(id, of: client.share.key) {
         case .loaded(let loaded): ensureUserRecord(of: user, in: loaded)
-        case .loading(let load): load.userArrived(user) { ensureUserRecord(of: user, in: $0) }
+        case .loading(let load):
+            load.userArrived(user) { [self] loaded in
+                if server.isStillValid(identity) { ensureUserRecord(of: user, in: loaded) }
+            }
         case .unavailable: break
         }
     }

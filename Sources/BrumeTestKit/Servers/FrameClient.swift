@@ -185,7 +185,7 @@ package final class FrameClient: ConnectionDelegate, @unchecked Sendable {
             case .closed(let reason): throw TestFailure("the server closed instead of answering: \(reason)")
             }
         }
-        throw TestFailure("no frame came in time")
+        throw TestFailure("no more frames come: the client was ended")
     }
 
     /// What ends a call: its last message, or its status.

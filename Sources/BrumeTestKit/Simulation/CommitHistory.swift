@@ -82,6 +82,17 @@ final class CommitHistory {
 
     // MARK: What clients ask for and see
 
+    /// Devices of accounts without a valid token, which the server has said to be through with, and the last commits of
+    /// that moment: none of their operations may become a later one.
+    private var silencedDevices: [[UInt8]: [DatabaseID: UInt64]] = [:]
+
+    /// Notes that a device's operations become no commits any more, beyond those in the memory of the server.
+    func silence(_ device: [UInt8], inMemory: [DatabaseID: UInt64]) {
+        silencedDevices[device] = timelines.mapValues { $0.last }.merging(inMemory, uniquingKeysWith: max)
+    }
+
+    func allow(_ device: [UInt8]) { silencedDevices[device] = nil }
+
     func asked(_ request: OperationRequest) { requests[request.key] = request }
 
     func saw(_ sequence: UInt64, of id: DatabaseID) {
@@ -220,6 +231,9 @@ final class CommitHistory {
         if !entry.operationID.isEmpty {
             guard let request = requests[entry.operationID] else {
                 return fail("I11: commit \(entry.sequence) is the effect of an operation that nobody asked for")
+            }
+            if let last = silencedDevices[request.device], entry.sequence > last[id] ?? 0 {
+                return fail("I7: commit \(entry.sequence) was made for an account after its revocation was reported")
             }
             if let earlier = timeline.sequenceOfOperation[entry.operationID] {
                 return fail("I11: commits \(earlier) and \(entry.sequence) are effects of one operation")

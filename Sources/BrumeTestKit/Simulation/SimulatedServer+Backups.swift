@@ -126,6 +126,12 @@ extension SimulatedServer {
             // From here on nothing more reaches a device that came with the old token.
             simulation.report.revocations += 1
             simulation.revocationIsDone(account)
+            // What was committed before may still be on its way to the journal.
+            after(1) { server in
+                guard let loaded = server.process?.loaded.map(\.database) else { return }
+                server.simulation.silence(
+                    account, inMemory: Dictionary(uniqueKeysWithValues: loaded.map { ($0.id, $0.sequence) }))
+            }
         }
         lookAround()
     }

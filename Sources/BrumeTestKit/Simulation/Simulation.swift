@@ -235,6 +235,14 @@ package final class Simulation {
         validTokenNumbers[account] = tokenNumbers[account] + 1
     }
 
+    /// From here on no commit is made for the account, until it has another token.
+    func silence(_ account: Int, inMemory: [DatabaseID: UInt64]) {
+        guard isRevoked(account) else { return }
+        for device in devices where device.account == account {
+            history.silence(device.deviceID, inMemory: inMemory)
+        }
+    }
+
     /// Gives the account another token, which its devices use from now on.
     func issueToken(_ account: Int) {
         guard isRevoked(account), accountsGettingTokens.insert(account).inserted else { return }
@@ -243,6 +251,7 @@ package final class Simulation {
         server.addToken(hash: SHA256.digest(Array(token.utf8)), toAccount: accounts[account].name) { [self] in
             accountsGettingTokens.remove(account)
             revokedAccounts.remove(account)
+            for device in devices where device.account == account { history.allow(device.deviceID) }
             (tokenNumbers[account], tokens[account]) = (number, token)
             for device in devices where device.account == account { device.relaunch() }
         }

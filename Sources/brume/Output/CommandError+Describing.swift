@@ -34,7 +34,7 @@ extension CommandError {
 
     private static func code(of error: ServerError) -> ExitCode {
         switch error.code {
-        case .folderInUse, .accountExists: .conflict
+        case .folderInUse, .accountExists, .accountInUse: .conflict
         case .accountUnknown: .notFound
         case .accountInvalid: .usage
         case .notPermitted: .notPermitted

@@ -7,10 +7,6 @@ internal import Foundation
 extension ClientSession {
     static let faultZone = ZoneID(name: "Faults")
 
-    static func faulty(_ configuration: BrumeConfiguration) throws -> ClientSession {
-        try ClientSession.unshared(configuration)
-    }
-
     nonisolated func makeFaultZone() async throws {
         let request = ModifyZonesRequest(database: .private, saves: [Self.faultZone])
         for result in try await modifyZones(request).saves { _ = try result.get() }

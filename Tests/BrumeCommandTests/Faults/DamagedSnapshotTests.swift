@@ -18,7 +18,7 @@ struct DamagedSnapshotTests {
         #expect(try server.operate("health").status == 0)
         let tokens = [try server.addAccount("ada"), try server.addAccount("bob")]
         for token in tokens {
-            let session = try ClientSession.faulty(server.configuration(token: token))
+            let session = try ClientSession.unshared(server.configuration(token: token))
             try await session.makeFaultZone()
             try await session.insert("kept")
         }
@@ -54,8 +54,8 @@ struct DamagedSnapshotTests {
         #expect(health.status == ExitCode.damaged.rawValue)
         #expect(try health.json()["damageFound"] == .bool(true) && health.json()["serving"] == .bool(true))
         let (ada, bob) = (
-            try ClientSession.faulty(server.configuration(token: tokens[0])),
-            try ClientSession.faulty(server.configuration(token: tokens[1]))
+            try ClientSession.unshared(server.configuration(token: tokens[0])),
+            try ClientSession.unshared(server.configuration(token: tokens[1]))
         )
         #expect(try await ada.changes().names == ["kept"])
         guard

@@ -67,8 +67,8 @@ struct DiskFullProcessTests {
         let server = try ServerProcess(folder: folder, dataFolder: disk.path + "/data")
         try server.start()
         let (ada, bob) = (try server.addAccount("ada"), try server.addAccount("bob"))
-        let writer = try ClientSession.faulty(server.configuration(token: ada))
-        let reader = try ClientSession.faulty(server.configuration(token: bob))
+        let writer = try ClientSession.unshared(server.configuration(token: ada))
+        let reader = try ClientSession.unshared(server.configuration(token: bob))
         try await writer.makeFaultZone()
         try await reader.makeFaultZone()
         try await reader.insert("bob's")
@@ -158,7 +158,7 @@ struct DiskFullProcessTests {
     func fileSizeLimit() async throws {
         let server = try ServerProcess(folder: TestFolder())
         try server.start()
-        let session = try ClientSession.faulty(server.configuration(token: server.addAccount("ada")))
+        let session = try ClientSession.unshared(server.configuration(token: server.addAccount("ada")))
         try await session.makeFaultZone()
         func limit(_ bytes: String) throws {
             #expect(try Tool.run(["prlimit", "--pid", String(server.pid), "--fsize=\(bytes):"]).status == 0)

@@ -59,12 +59,12 @@ struct ProcessFaultTests {
             "FAULT_ERRNO": number,
         ])
         let token = try server.addAccount("ada")
-        let session = try ClientSession.faulty(server.configuration(token: token))
+        let session = try ClientSession.unshared(server.configuration(token: token))
         try await session.makeFaultZone()
         let writers = (0..<3).map { _ in Writer() }
         try await withThrowingTaskGroup { group in
             for (index, writer) in writers.enumerated() {
-                let own = try ClientSession.faulty(server.configuration(token: token))
+                let own = try ClientSession.unshared(server.configuration(token: token))
                 group.addTask { await writer.run(own, prefix: "w\(index)") }
             }
             try await waitUntil("some saves are acknowledged") {
@@ -103,7 +103,7 @@ struct ProcessFaultTests {
             "LD_PRELOAD": try Self.shim(in: folder), "FAULT_CALL": call, "FAULT_PATH": "/journal/extent",
             "FAULT_TRIGGER": trigger,
         ])
-        let session = try ClientSession.faulty(server.configuration(token: server.addAccount("ada")))
+        let session = try ClientSession.unshared(server.configuration(token: server.addAccount("ada")))
         try await session.makeFaultZone()
         _ = try folder.write("trigger", "")
         // The pause may come before it or behind it.
@@ -148,10 +148,10 @@ struct ProcessFaultTests {
         let server = try ServerProcess(folder: TestFolder())
         try server.start()
         let token = try server.addAccount("ada")
-        let session = try ClientSession.faulty(server.configuration(token: token))
+        let session = try ClientSession.unshared(server.configuration(token: token))
         try await session.makeFaultZone()
         let writer = Writer()
-        let own = try ClientSession.faulty(server.configuration(token: token))
+        let own = try ClientSession.unshared(server.configuration(token: token))
         let writing = Task { await writer.run(own, prefix: "w") }
         for round in 1...2 {
             let count = writer.acknowledged.count
@@ -182,7 +182,7 @@ struct ProcessFaultTests {
         let clock = try folder.write("clock", "0")
         let environment = ["LD_PRELOAD": try Self.shim(in: folder), "FAULT_CLOCK": clock]
         try server.start(environment: environment)
-        let session = try ClientSession.faulty(server.configuration(token: server.addAccount("ada")))
+        let session = try ClientSession.unshared(server.configuration(token: server.addAccount("ada")))
         try await session.makeFaultZone()
         let year = 365 * 86_400
         var tokens: [[UInt8]] = [try await session.changes().token]

@@ -23,7 +23,7 @@ struct ProxyTests {
 
     /// A device of its own, through the proxy.
     private func device() throws -> ClientSession {
-        try ClientSession.faulty(server.configuration(token: token, server: proxy.address))
+        try ClientSession.unshared(server.configuration(token: token, server: proxy.address))
     }
 
     private func end() async throws {
@@ -34,7 +34,7 @@ struct ProxyTests {
 
     @Test("has one effect and its answer for each modify, wherever the connection is cut")
     func cuts() async throws {
-        let direct = try ClientSession.faulty(server.configuration(token: token))
+        let direct = try ClientSession.unshared(server.configuration(token: token))
         try await direct.makeFaultZone()
         try await device().insert("faultless")
         let whole = try #require(proxy.traffic.first)
@@ -66,7 +66,7 @@ struct ProxyTests {
 
     @Test("goes on over a new connection when one falls silent, be it before its greeting")
     func stalls() async throws {
-        let direct = try ClientSession.faulty(server.configuration(token: token))
+        let direct = try ClientSession.unshared(server.configuration(token: token))
         try await direct.makeFaultZone()
         try await device().insert("faultless")
         let whole = try #require(proxy.traffic.first)
@@ -91,7 +91,7 @@ struct ProxyTests {
 
     @Test("hears of each commit, whenever the stream is cut")
     func notifications() async throws {
-        let direct = try ClientSession.faulty(server.configuration(token: token))
+        let direct = try ClientSession.unshared(server.configuration(token: token))
         try await direct.makeFaultZone()
         let container = CKContainer(
             identifier: "iCloud.faults", configuration: server.configuration(token: token, server: proxy.address))

@@ -17,7 +17,7 @@ struct ReloadSignalTests {
         try server.start(options: ["--config", configuration])
         let pid = server.pid
         let token = try server.addAccount("ada")
-        let session = try ClientSession.faulty(server.configuration(token: token))
+        let session = try ClientSession.unshared(server.configuration(token: token))
         try await session.makeFaultZone()
         try await session.insert("before")
         #expect(!server.log.contains("serving"))
@@ -27,14 +27,14 @@ struct ReloadSignalTests {
         server.send(SIGHUP)
         try await server.waitForLog("the former one stays in use")
         try await session.insert("under the former one")
-        try await ClientSession.faulty(server.configuration(token: token)).insert("new, under the former one")
+        try await ClientSession.unshared(server.configuration(token: token)).insert("new, under the former one")
 
         try server.renewCertificate()
         _ = try folder.write("brume.conf", "log-level = info\n")
         server.send(SIGHUP)
         try await server.waitForLog("new connections get the certificate as it is now")
         try await session.insert("after")
-        try await ClientSession.faulty(server.configuration(token: token)).insert("new, under the new one")
+        try await ClientSession.unshared(server.configuration(token: token)).insert("new, under the new one")
 
         _ = try folder.write("brume.conf", "log-level = loud\n")
         server.send(SIGHUP)

@@ -36,7 +36,7 @@ import Testing
             let store = try AccountStore(folder: folder)
             let (_, first) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
             let second = try store.createToken(name: "ada")
-            #expect(try store.change(.revokeTokens(name: "ada")).revokedTokenCount == 2)
+            #expect(try store.change(.revokeTokens(name: "ada")).revokedTokens.count == 2)
             #expect(store.directory.holder(ofToken: first) == nil)
             #expect(store.directory.holder(ofToken: second) == nil)
             let third = try store.createToken(name: "ada")

@@ -132,7 +132,7 @@ struct CatalogTests {
         let scene = try Scene(kind)
         scene.ask("first", .add(Self.account("ada", id: 1)))
         scene.ask("second", .add(Self.account("ada", id: 2)))
-        scene.ask("other", .remove(name: "ada", id: [UInt8](repeating: 2, count: 16)))
+        scene.ask("other", .removeEmptied(name: "ada", id: [UInt8](repeating: 2, count: 16)))
         scene.ask("token of nobody", .addToken(hash: Self.hash(3), name: "eve"))
         scene.teach("title")
         scene.ask("import") { (schemas) throws(ServiceError) in

@@ -83,16 +83,18 @@ struct SlowCatalogTests {
         let lesson = save("x", ["title": .string("x")], by: ada)
         server.settle()
         finishNext(failing: true)
-        #expect(ada.isAnswered(lesson))
+        guard case .failure(let error)? = ada.outcome(lesson) else { throw TestFailure("the save was not refused") }
+        #expect(error.code == .serviceUnavailable)
         catalog.release()
         server.settle()
         #expect(server.catalog?.schemas[SteppedServer.container] == nil)
         try ada.save(["x"]) { _ in ["title": .string("x")] }
     }
 
-    @Test("whoever has a removed account's name keeps their sessions")
+    @Test("a session stays when the end of a removed account of the same name comes late")
     func sameName() throws {
         let ada = try server.connect(account: "a")
+        let former = try #require(server.core.accounts.account(named: "a")?.tokenHashes)
         let removal = server.administer(.removeAccount(name: "a", deletesData: false))
         let addition = server.administer(.addAccount(name: "a", email: ""))
         server.settle()
@@ -102,9 +104,32 @@ struct SlowCatalogTests {
         }
         let second = try server.connect(token: token, device: 5)
         // The end of the first one's sessions may come to a loop as late as this.
-        for shard in server.core.shards { shard.endClients(ofAccount: "a") }
+        server.core.endClients(ofTokens: Set(former)) {}
         server.settle()
         #expect(second.isOpen)
         try second.save(["x"])
+    }
+
+    @Test("what is saved with a token that was made during a removal is deleted too")
+    func tokenDuringRemoval() throws {
+        let ada = try server.connect(account: "a")
+        try ada.save(["first"])
+        catalog.isHeld = true
+        let removal = server.administer(.removeAccount(name: "a", deletesData: true))
+        let addition = server.administer(.createToken(name: "a"))
+        server.settle()
+        finishNext()
+        #expect(!ada.isOpen && server.recordCount(ofAccount: 1) ?? 0 <= 1, "the tokens are revoked, the data deleted")
+        finishNext()
+        guard case .success(.tokenCreated(let token)) = addition.outcome else {
+            throw TestFailure("no token was made: \(String(describing: addition.error))")
+        }
+        let second = try server.connect(token: token, device: 5)
+        try second.save(["late"])
+        #expect(server.recordCount(ofAccount: 1) == 2)
+        for _ in 0..<4 where !removal.isAnswered { finishNext() }
+        #expect(removal.summary != nil && !second.isOpen)
+        #expect(server.core.accounts.account(named: "a") == nil)
+        #expect(server.recordCount(ofAccount: 1) ?? 0 <= 1)
     }
 }

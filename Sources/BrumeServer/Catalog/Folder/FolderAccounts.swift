@@ -56,7 +56,7 @@ package final class FolderAccounts {
 
     /// Revokes all tokens of an account and returns how many there were.
     package func revokeTokens(name: String) throws(ServerError) -> Int {
-        try accounts.change(.revokeTokens(name: name)).revokedTokenCount
+        try accounts.change(.revokeTokens(name: name)).revokedTokens.count
     }
 
     /// An account's quota, after the change, if there is one. How much is used is unknown here, since records are not
