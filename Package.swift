@@ -53,7 +53,7 @@ let package = Package(
         library(
             "BrumeServer",
             [
-                "BrumeLock", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem", "BrumeHTTP",
+                "BrumeLock", "BrumeModel", "BrumeProtocol", "BrumeStore", "BrumeSystem", "BrumeHTTP",
                 "BrumeService",
             ]),
         library(
@@ -138,12 +138,14 @@ let package = Package(
             "BrumeTestingTests",
             ["BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "brume", "notes-example"]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
-        tests("BrumeTestKitTests", ["BrumeTestKit", "BrumeService", "BrumeServer", "BrumeStore", "BrumeModel"]),
+        tests(
+            "BrumeTestKitTests",
+            ["BrumeLock", "BrumeTestKit", "BrumeService", "BrumeServer", "BrumeStore", "BrumeModel"]),
         tests(
             "BrumeCommandTests",
             [
-                "BrumeLock", "BrumeRandom", "brume", "BrumeLoad", "BrumeKit", "BrumeAdmin", "BrumeSystem", "BrumeModel",
-                "BrumeTestKit",
+                "BrumeLock", "BrumeRandom", "brume", "BrumeLoad", "BrumeKit", "BrumeAdmin", "BrumeServer", "BrumeStore",
+                "BrumeSystem", "BrumeModel", "BrumeTestKit",
             ]),
     ],
     swiftLanguageModes: [.v6]

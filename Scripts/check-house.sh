@@ -31,6 +31,8 @@ forbid "the C library is for BrumeSystem and BrumeServer; below them there is no
     "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeService
 forbid "the service knows no files" \
     '\b(FileSystem|RealDisk|any Disk|DiskError|Recovery|JournalWriter|SnapshotWriter|FolderManifest)\b' Sources/BrumeService
+forbid "the service knows no sockets" \
+    '\b(ConnectionLimits|ConnectionAdmission|Listener|LocalListener|TLS[A-Z][A-Za-z]*|PeerConnection)\b' Sources/BrumeService
 forbid "time is an argument of the store; it must not read a clock" \
     'ContinuousClock|SuspendingClock|clock_gettime|gettimeofday' Sources/BrumeStore
 

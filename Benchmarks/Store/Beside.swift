@@ -1,8 +1,8 @@
-internal import BrumeService
 internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 internal import BrumeTestKit

@@ -1,9 +1,9 @@
-internal import BrumeSystem
-internal import BrumeService
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeStore
+internal import BrumeSystem
 internal import BrumeTestKit
 
 /// A start with many databases on disk, of which a hundred are used then.

@@ -45,13 +45,6 @@ package enum ServerLimits {
     /// Threads that load one database together: more would only wait for the one that puts what is ready in its place.
     static let loadThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
-    /// Bytes of an account's private databases, as quotas count them, unless the operator says otherwise: as much as
-    /// people get elsewhere for free, and more than a person fills with records.
-    package static let quotaBytes = 5 * 1024 * 1024 * 1024
-
-    /// The same for a public database, which all users of an app fill.
-    package static let publicQuotaBytes = 20 * 1024 * 1024 * 1024
-
     /// Log lines per second, of each loop, about peers that are refused.
     static let refusalLinesPerSecond = 10
 

@@ -3,8 +3,8 @@ package import BrumeService
 package import BrumeStore
 package import BrumeSystem
 
-/// How a server runs: its service, and what surrounds that. What the service is told can be read and written here as
-/// well.
+/// How a server runs: the configuration of its service, and of what surrounds it. The properties of ``service`` can be
+/// read and written on this value directly.
 @dynamicMemberLookup
 package struct ServerConfiguration: Sendable {
     package var service = ServiceConfiguration()
@@ -51,7 +51,8 @@ package struct ServerConfiguration: Sendable {
     /// The number of this run in change tags and tokens: not 0, and a different one at each start; nil for a random
     /// number.
     package var run: UInt32?
-    /// The same for the calls that come in by the port.
+    /// For tests of apps: what makes calls that come in by the port end otherwise. What makes the service behave
+    /// otherwise is ``ServiceConfiguration/interceptor``.
     package var callInterceptor: (any CallInterceptor)?
 
     package init(dataFolder: String, certificatePath: String, keyPath: String) {

@@ -5,7 +5,7 @@ package enum ServiceLimits {
 
     /// Descriptors that no connection gets, or a quarter of all if that is less: journal, snapshots, loads, loops, and
     /// the operator's door.
-    package static let reservedDescriptors = 256
+    static let reservedDescriptors = 256
 
     /// Connections of one account, or of one address without an account, or a quarter of all if that is less, unless
     /// configured otherwise: more than a person's devices and programs need, and no four can have all.
@@ -34,7 +34,7 @@ package enum ServiceLimits {
     package static let anonymousPart = 2
 
     /// What a client may hold while little is left of a budget: the largest answer or request of most apps.
-    package static let littleBytes = 1024 * 1024
+    static let littleBytes = 1024 * 1024
 
     /// An answer or request up to this size is not counted: 1,024 open calls come to 4 MiB.
     package static let uncountedBytes = 4 * 1024
@@ -57,7 +57,7 @@ package enum ServiceLimits {
 
     /// How long such an account leaves the disk to others at most, for each byte that became durable: as long as a disk
     /// of 100 MB/s takes.
-    package static let diskRestNanosecondsPerByte: UInt64 = 10
+    static let diskRestNanosecondsPerByte: UInt64 = 10
 
     /// How often calls that waited for a database, and now wait for the disk, are looked at.
     package static let diskLookMilliseconds: UInt64 = 5
@@ -74,12 +74,12 @@ package enum ServiceLimits {
     package static let diskFullRetryMilliseconds: UInt32 = 5_000
 
     /// Events for devices that a loop makes in one turn, for all its databases: some milliseconds' work.
-    package static let eventsPerTurn = 1_024
+    static let eventsPerTurn = 1_024
 
     /// How many of them it makes between two looks at the clock, and for how long it makes them in one turn: most take
     /// a microsecond or two, but texts of many characters are cut to their length.
-    package static let eventsPerLook = 64
-    package static let publicationNanoseconds: UInt64 = 4_000_000
+    static let eventsPerLook = 64
+    static let publicationNanoseconds: UInt64 = 4_000_000
 
     /// Events of one database that wait to be made; beyond this the users whom later commits concern are told to fetch.
     package static let eventsWaiting = 65_536
@@ -107,7 +107,7 @@ package enum ServiceLimits {
     package static let publicBacklogBytes = 64 * 1024 * 1024
 
     /// Events of the public database on their way to one stream: enough to keep it busy while more are asked for.
-    package static let publicEventsUnderWay = 32
+    static let publicEventsUnderWay = 32
 
     /// Devices of a user whose place in the private database is remembered: all that may hold a stream at a time.
     package static let rememberedDevices = 1_024
@@ -127,11 +127,11 @@ package enum ServiceLimits {
 
     /// What a call on its way to another loop counts as output of its connection: sixteen may be under way before
     /// reading pauses. The account's share counts the real bytes of their answers, as soon as they are made.
-    package static let travellingBytes = outputBytes / 16
+    static let travellingBytes = outputBytes / 16
 
     /// What captures for snapshots may cost in one turn of a shard's loop: a database counts 10 and 1 for each zone,
     /// about a tenth of a microsecond each.
-    package static let captureCost = 1_000
+    static let captureCost = 1_000
 
     /// Databases of one loop that are loaded on the loader's thread, or wait for it. For one more a call is refused
     /// with a time to come back.
@@ -141,26 +141,26 @@ package enum ServiceLimits {
     package static let waitingCallBytes = 64 * 1024 * 1024
 
     /// Calls that one turn of a loop answers when their database has been loaded.
-    package static let awaitedCallsPerTurn = 16
+    static let awaitedCallsPerTurn = 16
 
     /// When a call that would have to wait for a load may come back: a database of 500,000 records is loaded by then.
     package static let loadRetryMilliseconds: UInt32 = 1_000
 
     /// Databases that are looked at in one turn, to drop those that nobody uses.
-    package static let dropScan = 256
+    static let dropScan = 256
 
     /// Databases whose snapshots are written at a time so that they can be dropped.
-    package static let dropSnapshots = 32
+    static let dropSnapshots = 32
 
     /// How long no snapshots are written to drop databases, after the disk failed.
-    package static let dropPauseNanoseconds: UInt64 = 30_000_000_000
+    static let dropPauseNanoseconds: UInt64 = 30_000_000_000
 
     /// How often the log says that databases in use take more than the budget.
-    package static let budgetWarningNanoseconds: UInt64 = 60_000_000_000
+    static let budgetWarningNanoseconds: UInt64 = 60_000_000_000
 
     /// What a reply that waits for the disk counts beside its bytes: nothing else limits the replies to calls that a
     /// client cancels.
-    package static let heldReplyBytes = 512
+    static let heldReplyBytes = 512
 
     /// Accounts of one server: the account file is written whole at each change.
     package static let accounts = 100_000
@@ -169,14 +169,14 @@ package enum ServiceLimits {
     package static let accountsPerPage = 1_000
 
     /// Containers in one answer to the operator: of each, two databases are looked for, on the loops and on the disk.
-    package static let containersPerPage = 100
+    static let containersPerPage = 100
 
     /// Places of records that one turn looks at for a schema that does not know their type: at a microsecond or two
     /// each, no longer than queries may take.
     package static let lessonPlacesPerTurn = 1_000
 
     /// Record types that a database remembers having been asked about.
-    package static let taughtTypes = 256
+    static let taughtTypes = 256
 
     /// Members of roles in one answer to the operator: each with up to 100 roles of 255 bytes; the answer ends before a
     /// frame does.
@@ -195,52 +195,52 @@ package enum ServiceLimits {
 
     /// Containers that are looked through for data of an account from before the start: at some microseconds each, once
     /// for an account.
-    package static let countedContainers = 1_024
+    static let countedContainers = 1_024
 
     /// Time that one account's requests may take of a turn of a loop before its next one waits: see `TimeShare`. Long
     /// enough for hundreds of ordinary requests, and with the longest request well below what others may have to wait.
-    package static let accountTurnNanoseconds: UInt64 = 5_000_000
+    static let accountTurnNanoseconds: UInt64 = 5_000_000
 
     /// Frames and requests of one account in a turn: more than its connections mostly bring, and less than five
     /// milliseconds' worth of the smallest.
-    package static let accountTurnCount = 4_096
+    static let accountTurnCount = 4_096
 
     /// How much of one turn may go to what has waited for a turn, for all accounts together.
-    package static let turnsNanoseconds: UInt64 = 10_000_000
+    static let turnsNanoseconds: UInt64 = 10_000_000
 
     /// Accounts' shares of a loop's time that are kept before the loop looks for those to forget.
-    package static let idleTimeShares = 1_024
+    static let idleTimeShares = 1_024
 
     /// Queries of one account on a loop that run at a time: an eighth of ``queriesPerLoop``. One more is refused with a
     /// time to come back.
     package static let queriesPerAccount = 32
 
     /// How long one turn answers calls that waited for their database, beside the limit on their number.
-    package static let awaitedCallsNanoseconds: UInt64 = 5_000_000
+    static let awaitedCallsNanoseconds: UInt64 = 5_000_000
 
     /// How long queries may keep a loop in one turn: other work waits for that at most, and for its own turn.
-    package static let querySliceNanoseconds: UInt64 = 2_000_000
+    static let querySliceNanoseconds: UInt64 = 2_000_000
 
     /// How long one step of a query should take, between two looks at the clock.
-    package static let queryStepNanoseconds: UInt64 = 250_000
+    static let queryStepNanoseconds: UInt64 = 250_000
 
     /// How much indexes take over from commits between two looks at the clock: about as many microseconds, as long as
     /// ``queryStepNanoseconds``.
-    package static let indexStepUnits = 250
+    static let indexStepUnits = 250
 
     /// Steps of queries in one turn. It matters when the clock stands still, in a loop that is driven by hand.
-    package static let queryStepsPerTurn = 128
+    static let queryStepsPerTurn = 128
 
-    /// Queries of one session that run at a time. One more is refused with a time to come back.
-    package static let queriesPerSession = 16
+    /// Queries of one client that run at a time. One more is refused with a time to come back.
+    package static let queriesPerClient = 16
 
-    /// Queries of one loop that run at a time, for all sessions: each holds up to a page of matches. One more is
+    /// Queries of one loop that run at a time, for all clients: each holds up to a page of matches. One more is
     /// refused with a time to come back.
     package static let queriesPerLoop = 256
 
     /// Databases that one turn of a loop measures for the figures: each costs time for its zones, about a microsecond
     /// for most.
-    package static let measuredDatabasesPerTurn = 512
+    static let measuredDatabasesPerTurn = 512
 
     /// How often deadlines are checked, and so how precisely they are kept.
     package static let sweepMilliseconds: UInt64 = 250
@@ -253,8 +253,15 @@ package enum ServiceLimits {
     /// the load.
     package static let callsPerLoad = 1_024
 
-    /// Openings and ends of one session's notification streams that may wait for the public database's loop. With more,
-    /// the session is not read until that loop has answered: a client that opens and cancels as fast as possible waits
+    /// Openings and ends of one client's notification streams that may wait for the public database's loop. With more,
+    /// the client is not read until that loop has answered: a client that opens and cancels as fast as possible waits
     /// for it.
-    package static let farTasksPerSession = 16
+    package static let farTasksPerClient = 16
+
+    /// Bytes of an account's private databases, as quotas count them, unless the operator says otherwise: as much as
+    /// people get elsewhere for free, and more than a person fills with records.
+    package static let quotaBytes = 5 * 1024 * 1024 * 1024
+
+    /// The same for a public database, which all users of an app fill.
+    package static let publicQuotaBytes = 20 * 1024 * 1024 * 1024
 }

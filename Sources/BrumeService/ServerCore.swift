@@ -4,7 +4,7 @@ package import BrumeStore
 package import BrumeSystem
 internal import Synchronization
 
-/// What all shards and sessions of a server share. Immutable once the loops run, except for what has its own lock.
+/// What all shards and doors of a server share. Immutable once the loops run, except for what has its own lock.
 ///
 /// `@unchecked Sendable`: `shards`, the loops and what they do are set once, before any loop runs.
 package final class ServerCore: @unchecked Sendable {
@@ -19,7 +19,6 @@ package final class ServerCore: @unchecked Sendable {
     package let accounts: AccountDirectory
     /// Where all databases come from, and their commits go.
     package let logs: any CommitLogs
-    let failStop: FailStop
     let startedNanoseconds: UInt64
     package private(set) var shards: [Shard] = []
     /// The ways in. Set before the loops run.
@@ -52,15 +51,13 @@ package final class ServerCore: @unchecked Sendable {
     package let shares: ClientShares
 
     package init(
-        configuration: ServiceConfiguration, catalog: any Catalog, logs: any CommitLogs, startedNanoseconds: UInt64,
-        failStop: @escaping FailStop
+        configuration: ServiceConfiguration, catalog: any Catalog, logs: any CommitLogs, startedNanoseconds: UInt64
     ) throws(StoreError) {
         self.configuration = configuration
         self.catalog = catalog
         secrets = catalog.secrets
         accounts = catalog.accounts
         self.logs = logs
-        self.failStop = failStop
         self.startedNanoseconds = startedNanoseconds
         let containersWithData = try logs.containers()
         containersAtStart = containersWithData.sorted()
@@ -129,8 +126,7 @@ package final class ServerCore: @unchecked Sendable {
 
     // MARK: Health
 
-    /// Notes for good that a file of the folder is damaged: the next start, or `brume verify`, tells whether it has
-    /// been mended.
+    /// Notes for good that something that was saved is damaged: the next start tells whether it has been mended.
     func noteDamage() { damageFound.store(true, ordering: .relaxed) }
 
     package func health(at nowNanoseconds: UInt64) -> HealthStatus {
@@ -141,12 +137,12 @@ package final class ServerCore: @unchecked Sendable {
 
     func uptimeMilliseconds(at nowNanoseconds: UInt64) -> UInt64 { (nowNanoseconds - startedNanoseconds) / 1_000_000 }
 
-    /// The shard that owns the database. For a request of a session its identity knows the placement.
+    /// The shard that owns the database. For a client's request its identity knows the placement.
     package func shard(of database: DatabaseID) -> Shard { shard(at: Placement(of: database)) }
 
     func shard(at placement: Placement) -> Shard { shards[placement.shard(of: shards.count)] }
 
-    // MARK: Sessions
+    // MARK: Clients
 
     /// Lets a client in as who it claims to be, or throws why it is refused.
     func authenticate(_ claim: Claim) throws(ServiceError) -> Identity {
@@ -274,26 +270,23 @@ package final class ServerCore: @unchecked Sendable {
             .union(configuration.containers)
     }
 
-    /// Notes the end of a session that came to a new container.
+    /// Notes that a client has gone that came to a new container.
     func closeContainer(of identity: Identity) {
         guard let account = identity.newContainerOf else { return }
         servedContainers.withLock { $0.close(identity.container, account: account) }
     }
 
-    /// Notes that a session is about to write to a container that was new when it came.
+    /// Notes that a client is about to write to a container that was new when it came.
     func fillContainer(of identity: Identity) {
         guard let account = identity.newContainerOf else { return }
         servedContainers.withLock { $0.fill(identity.container, account: account) }
     }
 
-    /// Ends the clients that came with one of these tokens, which are no longer valid. `done` is called when no loop has
-    /// one any more, and what their requests had sent from loop to loop has arrived; on one of the loops. Any thread.
+    /// Ends the clients that came with one of these tokens, which are no longer valid. `done` is called when no loop
+    /// has one any more, on one of the loops: what they had sent to other loops is refused there when its turn comes.
+    /// Any thread.
     package func endClients(ofTokens hashes: Set<[UInt8]>, then done: @escaping @Sendable () -> Void) {
-        onEachLoop({ $0.endClients { hashes.contains($0.tokenHash) } }) { [self] in
-            // A loop that has stopped would not answer a second time, and has no clients.
-            if isDraining { return done() }
-            onEachLoop({ _ in }, then: done)
-        }
+        onEachLoop({ $0.endClients { hashes.contains($0.tokenHash) } }, then: done)
     }
 
     /// Ends the clients of an account and tells them why. `done` is called when no loop has one any more, on one of the
@@ -317,9 +310,9 @@ package final class ServerCore: @unchecked Sendable {
         go(0)
     }
 
-    /// Whether the token of an identity is still valid. Revocation closes sessions through the shards; this catches the
-    /// one that is on its way between two loops, also when the account has a new token, or is another one of the same
-    /// name.
+    /// Whether the token of an identity is still valid. Revocation ends clients through the shards; this catches what
+    /// is on its way between two loops or waits there, also when the account has a new token, or is another one of the
+    /// same name.
     func isStillValid(_ identity: Identity) -> Bool {
         switch identity.role {
         case .anonymous, .admin: true

@@ -1,10 +1,10 @@
-package import BrumeSystem
 package import BrumeModel
+package import BrumeSystem
 
 /// How the service behaves, whatever surrounds it. Defaults suit one machine; tests shorten deadlines.
 package struct ServiceConfiguration: Sendable {
-    /// Whether the port accepts the operator's token as well, for administration from another machine. The operator's
-    /// socket in the data folder exists in any case.
+    /// Whether the operator's token is taken where accounts come in, for administration from another machine. The
+    /// operator has a way in of their own in any case.
     package var takesOperatorOnPort = false
     /// The containers that are served; empty for every name.
     package var containers: Set<String> = []

@@ -9,7 +9,7 @@ internal import BrumeRecord
 ///
 /// Order on the disk: folders, the first segment, `journal/extent`, `brume.manifest`, then `brume.meta`. So a folder
 /// without `brume.meta` is one whose making was cut short, if it holds nothing; if it holds anything, the file was
-/// lost, and that is damage. A folder of version 1 becomes one of version 2 in the same order.
+/// lost, and that is damage. A folder of an earlier version becomes one of today's in the same order.
 package struct Recovery {
     package struct Report: Equatable, Sendable {
         package var segments = 0

@@ -1,6 +1,6 @@
-import BrumeService
 import BrumeModel
 import BrumeServer
+import BrumeService
 import Testing
 
 @testable import BrumeTestKit

@@ -1,6 +1,6 @@
-package import BrumeService
 internal import BrumeLock
 package import BrumeModel
+package import BrumeService
 package import BrumeStore
 internal import BrumeSystem
 internal import Glibc
@@ -49,10 +49,7 @@ package final class Server: @unchecked Sendable {
         do {
             lock = try DirectoryLock(directory: folder)
         } catch {
-            throw error.isExisting
-                ? ServerError(
-                    .folderInUse, "another server, or a command, uses the data folder \(folder): stop it first")
-                : ServerError(.folder, "the data folder can't be written: \(error)")
+            throw ServerError(folderNotLocked: folder, error)
         }
         let log = configuration.log
         let failStop: FailStop = { reason in

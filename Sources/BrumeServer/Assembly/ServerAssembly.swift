@@ -1,5 +1,5 @@
-internal import BrumeService
 internal import BrumeModel
+internal import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 
@@ -31,18 +31,16 @@ struct ServerAssembly {
             diskFullPauseMilliseconds: diskFullPauseMilliseconds, failStop: failStop)
         let assembly = try ServerAssembly(
             of: journal, catalog: FolderCatalog(secrets: secrets, accounts: accounts, schemas: schemas),
-            configuration: configuration, loops: loops, spinner: spinner, startedNanoseconds: startedNanoseconds,
-            failStop: failStop)
+            configuration: configuration, loops: loops, spinner: spinner, startedNanoseconds: startedNanoseconds)
         return (assembly, journal)
     }
 
     init(
         of logs: any CommitLogs, catalog: any Catalog, configuration: ServerConfiguration, loops: ServerLoops,
-        spinner: Spinner = Spinner(), startedNanoseconds: UInt64, failStop: @escaping FailStop
+        spinner: Spinner = Spinner(), startedNanoseconds: UInt64
     ) throws(StoreError) {
         let core = try ServerCore(
-            configuration: configuration.service, catalog: catalog, logs: logs, startedNanoseconds: startedNanoseconds,
-            failStop: failStop)
+            configuration: configuration.service, catalog: catalog, logs: logs, startedNanoseconds: startedNanoseconds)
         self.core = core
         let shards = loops.shards.enumerated().map { Shard(index: $0.offset, loop: $0.element, server: core) }
         for loop in loops.shards { loop.spinner = spinner }

@@ -1,5 +1,5 @@
-package import BrumeService
 package import BrumeModel
+package import BrumeService
 package import BrumeStore
 package import BrumeSystem
 
@@ -37,8 +37,8 @@ package final class StepwiseServer {
             loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
         }
         let assembly = try ServerAssembly(
-            of: logs, catalog: catalog, configuration: configuration, loops: loops, startedNanoseconds: nowNanoseconds,
-            failStop: { [outcome] reason in outcome.failure = reason })
+            of: logs, catalog: catalog, configuration: configuration, loops: loops,
+            startedNanoseconds: nowNanoseconds)
         core = assembly.core
         door = assembly.door
         assembly.handOver()

@@ -1,7 +1,7 @@
-internal import BrumeService
 internal import BrumeHTTP
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeService
 internal import BrumeSystem
 
 /// Figures and health over HTTP, for Prometheus and for whatever watches processes: `/metrics`, `/livez` and `/readyz`.

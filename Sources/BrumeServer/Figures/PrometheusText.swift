@@ -1,5 +1,5 @@
-internal import BrumeService
 internal import BrumeModel
+internal import BrumeService
 
 /// A server's figures in Prometheus' text format (version 0.0.4). Labels are methods, error codes and parts of the
 /// server: a set that does not grow with users.

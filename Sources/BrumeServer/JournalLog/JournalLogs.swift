@@ -1,5 +1,5 @@
-internal import BrumeService
 internal import BrumeModel
+internal import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 internal import Synchronization

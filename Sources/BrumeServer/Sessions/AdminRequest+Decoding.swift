@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 
 extension AdminRequest {
     /// Decodes and checks the request of a method of the Admin service.

@@ -1,6 +1,6 @@
-package import BrumeService
 package import BrumeModel
 package import BrumeProtocol
+package import BrumeService
 
 /// Makes a door treat calls differently for a test. A server that is not under test has none.
 ///

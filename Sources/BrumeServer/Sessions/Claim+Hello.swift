@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 
 extension Claim {
     /// What a hello claims. Throws what is wrong with it, whoever sends it.

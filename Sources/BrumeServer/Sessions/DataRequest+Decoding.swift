@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 
 extension DataRequest {
     /// Decodes and checks the request of a method that touches data.

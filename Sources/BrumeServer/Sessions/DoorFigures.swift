@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 
 /// What a door counts on one loop. Belongs to the loop: no lock, no atomic, and no allocation for a call except the
 /// first failure of a kind.

@@ -1,5 +1,5 @@
-internal import BrumeService
 internal import BrumeProtocol
+internal import BrumeService
 
 /// A run's events in the frames of one stream. Devices that stand at one place mostly have streams of the same number,
 /// and then share the bytes.

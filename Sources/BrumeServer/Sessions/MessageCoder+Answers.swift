@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 
 /// Answers of the service as messages of the protocol.
 extension MessageCoder {

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 internal import BrumeSystem
 
 /// Deadlines, and how a session ends: by the server's stop, by the operator, or by what the peer did.

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 internal import BrumeSystem
 
 /// Calls of a session as its door's interceptor wants them.

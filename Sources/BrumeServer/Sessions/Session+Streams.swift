@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 
 /// Streams: calls on which both sides may send messages until one of them ends it.
 extension Session {

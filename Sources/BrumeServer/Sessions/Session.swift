@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 internal import BrumeSystem
 
 /// One connection: frames in, requests to the shard, answers and pushes out.

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 internal import BrumeSystem
 
 /// The sessions of one loop, and what concerns all of them: deadlines, used-up budgets, the server's stop.

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeService
 
 extension StreamRequest {
     /// Decodes and checks the first message of a streaming method.

@@ -1,5 +1,3 @@
-package import BrumeSystem
-
 /// How many connections a server takes, in all and for each account and address, as configured or as its descriptors
 /// allow.
 package struct ConnectionBounds: Equatable, Sendable {
@@ -24,13 +22,5 @@ package struct ConnectionBounds: Equatable, Sendable {
         perAddress = min(all, configuration.connectionsPerAddress ?? share)
         openingPerAddress = min(perAddress, max(ServiceLimits.openingPerAddress, perAddress / 4))
         anonymous = max(1, all / 2)
-    }
-
-    /// Applies the bounds that listeners have to know.
-    package func apply(to limits: inout BrumeSystem.ConnectionLimits) {
-        limits.connectionsMax = min(limits.connectionsMax, all)
-        limits.connectionsPerAddressMax = min(limits.connectionsPerAddressMax, perAddress)
-        limits.handshakesPerAddressMax = min(limits.handshakesPerAddressMax, openingPerAddress)
-        limits.awaitsIdentity = true
     }
 }

@@ -34,7 +34,7 @@ package final class AccountDirectory: Sendable {
     /// The accounts, to decide the next change by.
     package var current: AccountTable { table.withLock { $0 } }
 
-    /// Puts a change into effect, which is durable by now. Sessions have a changed quota at once.
+    /// Puts a change that is durable into effect. Clients that are there have a changed quota at once.
     package func takeOver(_ changed: AccountTable, _ effect: AccountChange.Effect) {
         // The former table is let go outside the lock: it may hold a hundred thousand accounts.
         var taken = changed

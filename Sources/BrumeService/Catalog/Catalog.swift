@@ -3,14 +3,13 @@ package import BrumeModel
 /// Who may use a server, and how: the accounts with their tokens and quotas, the schemas of the containers with the
 /// members of their roles, and the server's secrets.
 ///
-/// What a server looks up is in memory. A change is made durable first, which may take as long as it takes, and takes
-/// effect then: until it has, look-ups know nothing of it, and one that failed never happened.
+/// Look-ups are answered from memory. A change takes effect once it is durable, however long that takes: until then
+/// look-ups don't see it, and a change that fails leaves everything as it was.
 ///
 /// Changes are made one after the other in the order that they are asked for, those of accounts and those of schemas
 /// alike. Each is decided by what the ones before it left, so none is lost to another that was under way.
 ///
-/// ``FolderCatalog`` keeps it all in a data folder. Tests have one of which they decide when a change becomes durable,
-/// and whether it does.
+/// A data folder is one. Tests have another, of which they decide when a change becomes durable, and whether it does.
 package protocol Catalog: AnyObject, Sendable {
     var secrets: ServerSecrets { get }
 

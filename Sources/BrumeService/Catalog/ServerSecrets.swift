@@ -31,4 +31,12 @@ package struct ServerSecrets: Sendable {
         }
         return String(decoding: name, as: UTF8.self)
     }
+
+    /// An account as the operator sees it, with its user record name in a container and environment.
+    package func view(_ account: StoredAccount, container: String, environment: Environment) -> Account {
+        Account(
+            name: account.name, email: account.email, createdMilliseconds: account.createdMilliseconds,
+            tokens: account.tokenHashes.count,
+            userRecordName: userRecordName(accountID: account.id, container: container, environment: environment))
+    }
 }

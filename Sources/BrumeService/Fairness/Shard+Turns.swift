@@ -171,7 +171,7 @@ extension Shard {
     func forgetTimeShares() {
         guard timeShares.count > ServiceLimits.idleTimeShares else { return }
         for (account, share) in timeShares
-        where share.sessionCount == 0 && turns.count(of: account) == 0 && share.undurableBytes == 0
+        where share.clientCount == 0 && turns.count(of: account) == 0 && share.undurableBytes == 0
             && share.mayBegin(inTurn: turnNumber)
         {
             timeShares[account] = nil

@@ -6,7 +6,7 @@
 /// because what holds up others is time; and by requests, for floods of small ones and for a loop whose clock stands
 /// still.
 ///
-/// Belongs to one loop. A class, so that a session finds its account's share without a look-up.
+/// Belongs to one loop. A class, so that a client finds its account's share without a look-up.
 final class TimeShare {
     struct Limits: Sendable {
         /// Time that one account's requests may take in a turn before the next one waits. One that began runs to its
@@ -21,8 +21,8 @@ final class TimeShare {
     }
 
     let account: ClientShare.Key
-    /// Sessions of the account on this loop. Without any, and without a debt, the share is forgotten.
-    var sessionCount = 0
+    /// Clients of the account on this loop. Without any, and without a debt, the share is forgotten.
+    var clientCount = 0
     /// Bytes of its commits on this loop that are not durable yet.
     @exclusivity(unchecked) private(set) var undurableBytes = 0
     /// Until then the account leaves the disk to others.

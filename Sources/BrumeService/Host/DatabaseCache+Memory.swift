@@ -6,7 +6,7 @@ internal import BrumeSystem
 /// dropped, least recently used first, and loaded again when they are used.
 ///
 /// The budget counts roughly what records, names, look-ups, feeds and the events kept for devices take, over all
-/// loops. Databases with a session or a stream stay in memory, so the sum may exceed the budget; the log says so.
+/// loops. Databases with a client or a stream stay in memory, so the sum may exceed the budget; the log says so.
 extension DatabaseCache {
     /// Counts what the database takes. Called after it was loaded, and after each commit.
     func measure(_ loaded: LoadedDatabase) {

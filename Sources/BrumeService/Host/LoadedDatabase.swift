@@ -20,8 +20,8 @@ package final class LoadedDatabase {
     @exclusivity(unchecked) var indexDebts = IndexDebts()
     /// Whether what is in memory is not what the log has. Nothing of it may be told any more.
     private(set) var isLost = false
-    /// Sessions of its owner: while there are any it stays in memory.
-    var sessionCount = 0
+    /// Clients of its owner: while there are any it stays in memory.
+    var clientCount = 0
     /// Whether calls that came while it was being loaded still wait.
     var isAwaited = false
     /// Work on it that takes several turns: queries, and its emptying.
@@ -76,6 +76,6 @@ package final class LoadedDatabase {
 
     /// Whether dropping it would cost somebody more than the time to load it again.
     var isInUse: Bool {
-        sessionCount > 0 || isAwaited || slicedWorkCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
+        clientCount > 0 || isAwaited || slicedWorkCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
     }
 }

@@ -9,7 +9,7 @@ package protocol ServerInterceptor: AnyObject, Sendable {
     /// The time that records are dated by, in milliseconds since 1970; nil for the machine's.
     var wallClockMilliseconds: Int64? { get }
 
-    /// Called when an account says hello. Returns why it is refused; nil when it isn't.
+    /// Called when a client claims to be an account. Returns why it is refused; nil when it isn't.
     func refusal(ofAccount name: String) -> ServiceError?
 
     /// A write is about to be decided. A save fails with the problem that is put into its fields, a deletion with the

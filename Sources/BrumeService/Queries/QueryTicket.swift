@@ -9,7 +9,7 @@ final class QueryTicket: Sendable {
 
     init(of account: ClientShare.Key) { self.account = account }
 
-    /// Called on the session's loop.
+    /// On the client's loop.
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 
     /// Checked before each slice.

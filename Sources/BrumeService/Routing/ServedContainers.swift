@@ -2,12 +2,12 @@
 ///
 /// Every account may always open a container that holds data, so no account can keep others from theirs. A new one may
 /// be opened by an account that has few: it uses nobody's share but its own. As long as nothing is written to a new
-/// container it leaves no trace: it is forgotten with the account's last session in it.
+/// container it leaves no trace: it is forgotten with the account's last client in it.
 struct ServedContainers {
     enum Opening: Equatable {
         /// It holds data.
         case known
-        /// It holds no data yet. ``close(_:account:)`` must be called when the session ends.
+        /// It holds no data yet. ``close(_:account:)`` must be called when the client has gone.
         case new
         case refused
     }
@@ -17,7 +17,7 @@ struct ServedContainers {
     private var ofAccount: [[UInt8]: Set<String>] = [:]
     /// Accounts whose containers from before the start have been counted.
     private var countedAccounts: Set<[UInt8]> = []
-    /// How many sessions each account has in each container without data.
+    /// How many clients each account has in each container without data.
     private var newOfAccount: [[UInt8]: [String: Int]] = [:]
     private let accountLimit: Int
 
@@ -31,7 +31,7 @@ struct ServedContainers {
 
     func holdsData(_ container: String) -> Bool { holdingData.contains(container) }
 
-    /// An account's session opens a container.
+    /// A client of an account opens a container.
     ///
     /// - Parameters:
     ///   - isOnDisk: Asked when nothing is known of the container: whether it holds data all the same.
@@ -59,7 +59,7 @@ struct ServedContainers {
         return .new
     }
 
-    /// A session in a new container has ended.
+    /// A client in a new container has gone.
     mutating func close(_ container: String, account: [UInt8]) {
         guard let sessions = newOfAccount[account]?[container] else { return }
         if sessions > 1 { newOfAccount[account]![container] = sessions - 1 } else { forget(container, of: account) }

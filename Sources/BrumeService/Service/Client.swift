@@ -42,7 +42,7 @@ package final class Client: @unchecked Sendable {
 
     /// Whether so much is under way for the client that its door reads no more from it.
     package var isFull: Bool {
-        heldByteCount > ServiceLimits.outputBytes || farTaskCount >= ServiceLimits.farTasksPerSession
+        heldByteCount > ServiceLimits.outputBytes || farTaskCount >= ServiceLimits.farTasksPerClient
     }
 
     // MARK: Held answers
@@ -73,7 +73,7 @@ package final class Client: @unchecked Sendable {
     /// Begins a query for a call, or throws why it may not run. It ends when the call is given its outcome, also if it
     /// was cancelled.
     func beginQuery(_ call: UInt32) throws(ServiceError) -> QueryTicket {
-        guard queries.count < ServiceLimits.queriesPerSession else {
+        guard queries.count < ServiceLimits.queriesPerClient else {
             throw ServiceError(
                 .requestRateLimited,
                 "\(queries.count) queries run for this connection, which is the limit; wait for their answers",

@@ -1,6 +1,6 @@
 internal import BrumeModel
 
-/// The identity of a connection's peer, as its hello proved it. It never changes.
+/// The identity of a client, as its claim proved it. It never changes.
 ///
 /// A class, because every request passes it on: copying a struct would count a reference for each of its parts.
 package final class Identity: Sendable {
@@ -25,7 +25,7 @@ package final class Identity: Sendable {
     let tokenHash: [UInt8]
     /// Whether the account's saves teach development's schema.
     let isTeacher: Bool
-    /// The account's id, if the container was new and held no data when the session came; nil otherwise.
+    /// The account's id, if the container was new and held no data when the client came; nil otherwise.
     let newContainerOf: [UInt8]?
     /// What the account stores, and may; nil without an account.
     let storage: AccountStorage?
@@ -61,7 +61,7 @@ package final class Identity: Sendable {
         privatePlacement = privateDatabase.map { Placement(of: $0) }
     }
 
-    /// Where the session belongs: to the account's own data, if there is an account.
+    /// Where the client belongs: to the account's own data, if there is an account.
     var homePlacement: Placement { privatePlacement ?? publicPlacement }
 
     /// The placement of a database that ``Authorisation`` lets the caller use.

@@ -25,7 +25,7 @@ package final class Shard: @unchecked Sendable {
     let server: ServerCore
     /// The databases of this loop.
     @exclusivity(unchecked) package private(set) var databases: DatabaseCache!
-    /// The schemas of all containers, as the admin loop last sent them; see ``SchemaRegistry``.
+    /// The schemas of all containers, as the admin loop last sent them: see ``Catalog/schemas``.
     var schemas: [String: ContainerSchemas] {
         didSet { schemasVersion += 1 }
     }
@@ -187,12 +187,12 @@ package final class Shard: @unchecked Sendable {
 
     // MARK: Clients
 
-    /// A client is there: its hello is done, and its data is here or on its way. Makes the user's records if this is
+    /// A client has been let in, and its data is here or on its way. Makes the user's records if this is
     /// their first visit. In a new container they are made only when the user uses it: see
     /// ``DataRequest/leavesTrace(for:)``.
     func arrive(_ client: Client) {
         clients[ObjectIdentifier(client)] = client
-        client.timeShare.sessionCount += 1
+        client.timeShare.clientCount += 1
         guard let database = client.identity.privateDatabase else { return }
         // A database that can't be loaded is reported when a request asks for it.
         switch databases.access(database, of: client.share.key) {
@@ -208,10 +208,10 @@ package final class Shard: @unchecked Sendable {
         clients[ObjectIdentifier(client)] = nil
         client.isHere = false
         client.cancelQueries()
-        client.timeShare.sessionCount -= 1
+        client.timeShare.clientCount -= 1
         if let home = client.home {
             client.home = nil
-            home.sessionCount -= 1
+            home.clientCount -= 1
             databases.dropIfEmpty(home)
         }
         if let id = client.identity.privateDatabase { databases.load(of: id)?.left(client) }
@@ -236,7 +236,7 @@ package final class Shard: @unchecked Sendable {
         } else {
             owner.loop.execute {
                 // If this is refused, the account already has a thousand calls there; its record is made with its next
-                // session.
+                // client.
                 owner.takeFarTurn(of: client, refuse: { _ in }) {
                     owner.ensureUserRecord(of: client, in: publicDatabase)
                 }
@@ -247,7 +247,7 @@ package final class Shard: @unchecked Sendable {
     /// Ties the client to its own database, which stays in memory as long as the client is there.
     func settle(_ client: Client, in loaded: LoadedDatabase) {
         guard client.home == nil, client.isHere else { return }
-        loaded.sessionCount += 1
+        loaded.clientCount += 1
         client.home = loaded
         if let account = client.identity.storage { loaded.storage?.belongs(to: account) }
     }

@@ -11,10 +11,11 @@
 ///        files; 2 bytes, the length of the name; the name, from the data folder
 /// ```
 ///
-/// A folder whose `brume.meta` has version 2 has this file: if it, or a file that it names, is missing, that is damage,
-/// and so is a snapshot that is older than it says. Files that it does not name are no damage: one is named after it is
-/// on the disk, and before the journal drops what it holds. The file is replaced whole: written under a temporary name,
-/// synced, renamed, folder synced; once for a run of snapshots, not for each (100,000 databases are 10 MB).
+/// A folder whose `brume.meta` has version 2 or later has this file: if it, or a file that it names, is missing, that
+/// is damage, and so is a snapshot that is older than it says. Files that it does not name are no damage: one is named
+/// after it is on the disk, and before the journal drops what it holds. The file is replaced whole: written under a
+/// temporary name, synced, renamed, folder synced; once for a run of snapshots, not for each (100,000 databases are 10
+/// MB).
 package struct ManifestFile: Equatable, Sendable {
     package static let path = "brume.manifest"
     private static let magic = Array("BRUMEMAN".utf8)

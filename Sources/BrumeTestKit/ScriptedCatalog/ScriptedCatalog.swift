@@ -1,9 +1,9 @@
-package import BrumeService
 package import BrumeModel
 internal import BrumeServer
+package import BrumeService
 package import BrumeSystem
 
-/// Accounts and schemas in memory, of which a test decides when a change becomes durable, and whether it does.
+/// A catalog in memory. The test decides when each change becomes durable, and whether it does.
 ///
 /// `@unchecked Sendable`: a test has one thread.
 package final class ScriptedCatalog: Catalog, @unchecked Sendable {

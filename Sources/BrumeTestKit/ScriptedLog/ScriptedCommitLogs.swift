@@ -1,6 +1,6 @@
-package import BrumeService
 package import BrumeModel
 internal import BrumeServer
+package import BrumeService
 package import BrumeStore
 internal import BrumeSystem
 

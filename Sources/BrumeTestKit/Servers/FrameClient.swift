@@ -1,6 +1,6 @@
+internal import BrumeLock
 package import BrumeProtocol
 package import BrumeSystem
-internal import BrumeLock
 
 /// A client of a ``RunningServer`` over TLS that sends whatever bytes a test wants and shows what comes back, frame by
 /// frame. Its messages are written and read without our own coder.

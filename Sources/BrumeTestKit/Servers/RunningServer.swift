@@ -1,7 +1,7 @@
-internal import BrumeService
 internal import BrumeLock
 internal import BrumeProtocol
 package import BrumeServer
+internal import BrumeService
 package import BrumeStore
 internal import BrumeSystem
 

@@ -1,7 +1,7 @@
-internal import BrumeService
 package import BrumeModel
 package import BrumeProtocol
 package import BrumeServer
+internal import BrumeService
 internal import BrumeStore
 package import BrumeSystem
 
@@ -18,7 +18,7 @@ package final class SteppedServer: @unchecked Sendable {
     /// The log, where it is not the journal. What is submitted becomes durable as soon as it settles, unless it is
     /// held.
     package let log: ScriptedCommitLogs?
-    /// Accounts and schemas, where the log is a script: then they are one as well.
+    /// The scripted catalog; nil where the log is the journal.
     package let catalog: ScriptedCatalog?
     package var isDurabilityHeld = false
     package private(set) var nowNanoseconds: UInt64

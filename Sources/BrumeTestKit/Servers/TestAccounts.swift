@@ -1,7 +1,7 @@
 package import BrumeModel
 internal import BrumeSystem
 
-/// Accounts and tokens of servers that have no folder.
+/// Accounts and tokens that test servers begin with.
 package enum TestAccounts {
     /// A token that is well formed, and begins with `text`.
     package static func token(_ text: String) -> String {

@@ -1,7 +1,7 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeStore
 
 /// What a client has to be answered about an operation, worked out from the outcome in its commit's journal entry.

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeSystem
 
 /// What a sealed token says, read with the simulated servers' key; see `TokenSealer`. Clients can't do this.

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeSystem
 
 /// What a sealed position of a stream says, read with the simulated servers' key; see `PositionSealer`. Clients can't

@@ -1,8 +1,8 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeRandom
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 

@@ -1,7 +1,7 @@
-package import BrumeSystem
-internal import BrumeService
 internal import BrumeLock
 internal import BrumeServer
+internal import BrumeService
+package import BrumeSystem
 
 /// Lines that any thread adds, such as those of a server's log.
 package final class Lines: Sendable {

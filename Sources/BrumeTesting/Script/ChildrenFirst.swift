@@ -1,8 +1,8 @@
-internal import BrumeService
 internal import BrumeLock
 internal import BrumeModel
 internal import BrumeRecord
 internal import BrumeServer
+internal import BrumeService
 
 /// Pages of a zone's changes in which records come before those that they refer to.
 ///

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeKit
 internal import BrumeServer
+internal import BrumeService
 
 /// A device as the server knows it: by an id that is another one for each account.
 struct ScriptedDevice: Sendable {

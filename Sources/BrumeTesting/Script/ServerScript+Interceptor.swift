@@ -1,8 +1,8 @@
-package import BrumeService
 internal import BrumeLock
 package import BrumeModel
 package import BrumeProtocol
 package import BrumeServer
+package import BrumeService
 
 /// The server asks, on its loops.
 extension ServerScript: ServerInterceptor, CallInterceptor {

@@ -1,8 +1,8 @@
-package import BrumeService
 public import BrumeKit
 package import BrumeModel
 internal import BrumeRecord
 internal import BrumeServer
+package import BrumeService
 
 /// What a script does to the way between devices and server, and where it makes the server as slow and as loose as
 /// CloudKit.

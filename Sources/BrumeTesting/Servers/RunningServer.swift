@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeSystem
 
 /// A server with its folder and certificate: what ``TestServer`` starts and stops. Its functions wait for the disk and

@@ -1,7 +1,7 @@
-internal import BrumeService
 public import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 
 /// Looks at databases and changes them, without a device of the test's.
 extension TestServer {

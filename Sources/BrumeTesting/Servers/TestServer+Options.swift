@@ -1,10 +1,10 @@
-internal import BrumeSystem
-internal import BrumeService
 public import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
-public import FoundationEssentials
+internal import BrumeService
+internal import BrumeSystem
 internal import Foundation
+public import FoundationEssentials
 
 extension TestServer {
     /// How a test server is set up. The defaults suit most tests.

@@ -1,8 +1,8 @@
-internal import BrumeService
 public import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 
 /// Accounts that sign out and in, and what keeps them from the server.
 extension TestServer {

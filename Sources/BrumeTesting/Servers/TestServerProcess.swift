@@ -1,11 +1,11 @@
-internal import BrumeService
 internal import BrumeKit
 internal import BrumeLock
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeSystem
-public import FoundationEssentials
 internal import Foundation
+public import FoundationEssentials
 
 /// A Brume server beside the test, as a process of its own: for tests that kill it. It has what ``TestServer`` has but
 /// a script, and takes a moment longer to start.

@@ -1,8 +1,8 @@
-internal import BrumeService
 internal import BrumeAdmin
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeSystem
 
 /// The operator's access to the schemas of a container: through the Admin service while a server runs on the data

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeSystem
 
 /// Options that several commands share.

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 internal import Foundation
@@ -63,7 +63,7 @@ enum ServeCommand {
                 "start: read all of them before serving; background: behind it; auto: before, unless they are many",
                 fallback: "auto"),
         ]
-            + CommandOptions.quotas(fallback: (ServerLimits.quotaBytes, ServerLimits.publicQuotaBytes)) + [
+            + CommandOptions.quotas(fallback: (ServiceLimits.quotaBytes, ServiceLimits.publicQuotaBytes)) + [
                 CommandOptions.strict, CommandOptions.logLevel, CommandOptions.withParent,
             ],
         notes: [

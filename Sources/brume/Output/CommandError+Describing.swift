@@ -1,7 +1,7 @@
-internal import BrumeService
 internal import BrumeKit
 internal import BrumeModel
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 internal import Foundation

@@ -1,6 +1,6 @@
-internal import BrumeSystem
-internal import BrumeService
 internal import BrumeServer
+internal import BrumeService
+internal import BrumeSystem
 internal import Foundation
 
 /// Runs a server on the main thread until it is told to stop.

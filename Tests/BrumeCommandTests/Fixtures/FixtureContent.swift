@@ -1,6 +1,5 @@
 internal import BrumeKit
 internal import BrumeModel
-internal import BrumeServer
 internal import Foundation
 internal import Testing
 

@@ -58,7 +58,7 @@ struct FixtureTests {
         }
     }
 
-    /// What both fixtures hold.
+    /// What the data folder and the backup of a version both hold.
     private func expectCommon(_ desk: Desk, version: Int) async throws {
         let known = desk.known
         #expect(try await desk.ada.welcome().userRecordName == known["adaUser"])
@@ -95,7 +95,7 @@ struct FixtureTests {
             }
             #expect(reused?.code == .invalidArguments, "its id names another request")
         }
-        // Earlier versions forget the answers of operations on zones with the first start of this one.
+        // What versions 1 and 2 kept of operations on zones can't be read any more: see FormerOperation.
         if version > 2 {
             let again = try await desk.ada.modifyZones(FixtureContent.makingRemembered)
             #expect(try again.saves.map { try $0.get().id } == [FixtureContent.remembered], "the answer is as it was")
@@ -138,10 +138,10 @@ struct FixtureTests {
         desk.server.send(SIGTERM)
         #expect(try await desk.server.end() == 0)
         try desk.server.expectSound()
-        #expect(try metaVersion() == FixtureContent.writtenVersion, "an earlier server refuses what it can't read")
+        #expect(try metaVersion() == FixtureContent.writtenVersion, "an earlier server refuses the folder")
     }
 
-    @Test("a backup file is verified and restored; tokens from behind it expire", arguments: FixtureContent.versions)
+    @Test("a backup file is verified and restored; tokens from after it expire", arguments: FixtureContent.versions)
     func backupFile(version: Int) async throws {
         let folder = try TestFolder()
         let path = FixtureContent.path(version: version) + ".brume"

@@ -62,7 +62,7 @@ struct LimitsPageTests {
                 ("fields of one record", [Model.fieldsPerRecord]),
                 ("names of records", [Model.nameCharacters]),
                 ("custom zones", [Model.zonesPerDatabase]),
-                ("records of an account's private", [Server.quotaBytes, Server.publicQuotaBytes]),
+                ("records of an account's private", [Service.quotaBytes, Service.publicQuotaBytes]),
                 ("subscriptions of one user", [Model.subscriptionsPerUser]),
                 ("references with `deleteSelf` to one", [Model.cascadeReferencesPerTarget]),
                 ("references with `deleteSelf` in one", [Model.cascadeReferencesPerRecord]),
@@ -164,7 +164,7 @@ extension LimitsPageTests {
         ("frames above", [Server.unreservedFrameBytes]),
         ("unread answers and events, requests", [outputBudget, inputBudget, Int(Service.bytesRetryMilliseconds)]),
         ("events of a database that wait", [Service.eventsWaiting]),
-        ("streams opened and ended", [Service.farTasksPerSession]),
+        ("streams opened and ended", [Service.farTasksPerClient]),
         ("calls that wait for a database", [Service.callsPerLoad, Int(Service.loadRetryMilliseconds)]),
         (
             "bytes of all calls that wait",
@@ -220,12 +220,12 @@ extension LimitsPageTests {
             "encoded bytes of the records and client tokens",
             [
                 Model.overheadAllowanceBytes, Model.zoneBytes, Model.recordOverheadBytes, Model.tombstoneBytes,
-                Server.quotaBytes,
+                Service.quotaBytes,
             ]
         ),
         (
             "encoded bytes of the records of a public",
-            [Model.recordOverheadBytes, Model.overheadAllowanceBytes, Server.publicQuotaBytes]
+            [Model.recordOverheadBytes, Model.overheadAllowanceBytes, Service.publicQuotaBytes]
         ),
         ("deletions that a zone remembers", [listed.tombstonesPerZone]),
         ("deleted zones", [listed.deletedZones / 2]),
@@ -255,7 +255,7 @@ extension LimitsPageTests {
         ("sort keys", [Model.querySortKeys]),
         ("bytes of a cursor", [Model.queryCursorBytes]),
         ("matches of a page", [Model.matchesPerPage, Model.matchesPerPageMax, Model.pageBytes]),
-        ("queries that run for a connection", [Service.queriesPerSession, 100]),
+        ("queries that run for a connection", [Service.queriesPerClient, 100]),
         ("queries that run for an account", [Service.queriesPerAccount, 100]),
         ("queries that run on one", [Service.queriesPerLoop, 1_000]),
         ("queries for record types", [Service.lessonScansPerLoop, 1_000]),

@@ -50,8 +50,10 @@ import Testing
         try TestFolder.with { folder in
             let store = try AccountStore(folder: folder)
             _ = try store.add(name: "ada", email: "", nowMilliseconds: 5)
-            #expect(throws: ServerError.self) { try store.add(name: "ada", email: "", nowMilliseconds: 5) }
-            #expect(throws: ServerError.self) { try store.createToken(name: "bob") }
+            let taken = #expect(throws: ServerError.self) { try store.add(name: "ada", email: "", nowMilliseconds: 5) }
+            #expect(taken?.code == .accountExists && taken?.message.contains("ada") == true)
+            let unknown = #expect(throws: ServerError.self) { try store.createToken(name: "bob") }
+            #expect(unknown?.code == .accountUnknown && unknown?.message.contains("bob") == true)
             for name in ["", "a b", "ä", "../x", String(repeating: "a", count: 65), "a\0"] {
                 #expect(throws: ServerError.self) { try store.add(name: name, email: "", nowMilliseconds: 5) }
             }
@@ -121,7 +123,7 @@ import Testing
                 try FileSystem.atomicReplace(path, damaged)
                 do throws(ServerError) {
                     _ = try AccountStore(folder: folder)
-                    #expect(Bool(false), "byte \(index) went unnoticed")
+                    Issue.record("byte \(index) went unnoticed")
                 } catch {
                     #expect(error.code == .damaged && error.message.contains(path))
                 }

@@ -1,6 +1,6 @@
-import BrumeSystem
 import BrumeModel
 @testable import BrumeStore
+import BrumeSystem
 import BrumeTestKit
 import Testing
 

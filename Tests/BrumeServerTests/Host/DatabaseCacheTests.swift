@@ -159,10 +159,10 @@ struct DatabaseCacheTests {
         let scene = try DatabaseCacheTests(shortLoadBytes: 100_000, budget: 1)
         _ = scene.ask(scene.ada)
         let loaded = try #require(scene.cache.known(scene.id))
-        loaded.sessionCount = 1
+        loaded.clientCount = 1
         scene.cache.dropIdleDatabases()
         #expect(scene.host.left.isEmpty)
-        loaded.sessionCount = 0
+        loaded.clientCount = 0
         scene.cache.mayDrop = true
         scene.cache.dropIdleDatabases()
         #expect(scene.host.left == [scene.id] && scene.cache.count == 0 && scene.cache.dropCount == 1)

@@ -1,7 +1,7 @@
-import BrumeService
 import BrumeModel
 import BrumeProtocol
 import BrumeServer
+import BrumeService
 import BrumeSystem
 import BrumeTestKit
 import Foundation

@@ -1,8 +1,8 @@
-import BrumeService
 import BrumeModel
 import BrumeProtocol
 import BrumeRandom
 import BrumeServer
+import BrumeService
 import BrumeSystem
 import BrumeTestKit
 import Testing

@@ -1,7 +1,7 @@
-import BrumeService
 import BrumeModel
 import BrumeProtocol
 import BrumeServer
+import BrumeService
 import BrumeTestKit
 import Testing
 

@@ -1,7 +1,7 @@
-import BrumeService
-import BrumeRandom
 import BrumeModel
+import BrumeRandom
 import BrumeServer
+import BrumeService
 import BrumeSystem
 import BrumeTestKit
 import Glibc

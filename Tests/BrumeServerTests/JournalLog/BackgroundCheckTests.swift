@@ -1,7 +1,7 @@
-import BrumeSystem
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
+import BrumeSystem
 import BrumeTestKit
 import Testing
 

@@ -1,5 +1,5 @@
-import BrumeService
 import BrumeServer
+import BrumeService
 import BrumeTestKit
 import Glibc
 import Testing

@@ -1,5 +1,5 @@
-import BrumeRandom
 import BrumeModel
+import BrumeRandom
 import BrumeStore
 import BrumeTestKit
 import Testing

@@ -1,5 +1,5 @@
-internal import BrumeService
 package import BrumeModel
+internal import BrumeService
 package import BrumeStore
 
 /// The account file: `accounts` in the data folder.

@@ -1,6 +1,6 @@
-internal import BrumeService
 internal import BrumeLock
 internal import BrumeModel
+internal import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 

@@ -1,5 +1,5 @@
-package import BrumeService
 package import BrumeModel
+package import BrumeService
 internal import BrumeSystem
 internal import Glibc
 
@@ -69,15 +69,11 @@ package final class FolderAccounts {
         }
         guard let account = accounts.directory.account(named: name) else { throw AccountTable.unknown(name) }
         return AccountQuota(
-            limitBytes: account.quotaBytes ?? ServerLimits.quotaBytes, isDefault: account.quotaBytes == nil,
+            limitBytes: account.quotaBytes ?? ServiceLimits.quotaBytes, isDefault: account.quotaBytes == nil,
             usedBytes: nil)
     }
 
     private func view(_ account: StoredAccount) -> Account {
-        Account(
-            name: account.name, email: account.email, createdMilliseconds: account.createdMilliseconds,
-            tokens: account.tokenHashes.count,
-            userRecordName: secrets.userRecordName(
-                accountID: account.id, container: container, environment: environment))
+        secrets.view(account, container: container, environment: environment)
     }
 }

@@ -1,5 +1,5 @@
-internal import BrumeService
 internal import BrumeModel
+internal import BrumeService
 
 /// The catalog of a server that keeps everything in a data folder: a file with the accounts, a file for the schemas of
 /// each container, and the files of the secrets.
@@ -7,8 +7,8 @@ internal import BrumeModel
 /// Changes wait for the disk on the admin loop, so each is in effect, or has failed, before it returns.
 final class FolderCatalog: Catalog {
     let secrets: ServerSecrets
-    /// Changed by other threads as well, in the testing kit.
-    let store: AccountStore
+    /// Other threads change it as well: see ``Server/addAccount(name:email:id:)`` and its like.
+    private let store: AccountStore
     private let registry: SchemaRegistry
 
     init(secrets: ServerSecrets, accounts: AccountStore, schemas: SchemaRegistry) {

@@ -1,5 +1,5 @@
-package import BrumeService
 package import BrumeModel
+package import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 
@@ -82,8 +82,7 @@ package final class FolderSchemas {
     /// Puts an account into a security role, or takes it out.
     package func setRoleMember(role: String, account: String, isMember: Bool) throws(ServiceError) {
         guard let known = accounts.directory.account(named: account) else {
-            throw ServiceError(
-                .unknownItem, "there is no account named \(account); brume account list shows their names")
+            throw ServiceError(.unknownItem, AccountTable.unknown(account).message)
         }
         let user = userRecordName(of: known)
         let environment = environment

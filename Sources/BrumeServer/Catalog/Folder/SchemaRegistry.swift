@@ -1,7 +1,7 @@
-internal import BrumeSystem
-internal import BrumeService
 internal import BrumeModel
+internal import BrumeService
 internal import BrumeStore
+internal import BrumeSystem
 
 /// The schemas of all containers of a data folder, and their files.
 ///
@@ -74,8 +74,8 @@ final class SchemaRegistry: @unchecked Sendable {
         return schemas
     }
 
-    /// Has the manifest name the file of a container's first schema, or takes the file back: the change has failed then,
-    /// and the next start must not find it.
+    /// Has the manifest name the file of a container's first schema, or takes the file back: the change has failed
+    /// then, and the next start must not find it.
     private func name(_ path: String) throws(DiskError) {
         guard let manifest else { return }
         manifest.noted(path, sequence: 0)

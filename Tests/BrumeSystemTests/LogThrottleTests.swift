@@ -1,9 +1,6 @@
 import BrumeSystem
 import Testing
 
-@testable import BrumeServer
-@testable import BrumeService
-
 @Suite struct LogThrottleTests {
     @Test("lines beyond the limit are counted, and the count comes with the next line") func counts() {
         var throttle = LogThrottle(linesPerSecond: 2)

@@ -3,7 +3,7 @@ internal import BrumeModel
 
 /// The bytes of the private databases that are in memory, and of those that count for an account. Any thread.
 ///
-/// A database's own name does not tell whose it is. It counts for an account from the moment that a session of the
+/// A database's own name does not tell whose it is. It counts for an account from the moment that a client of the
 /// account has it, or that the account's databases are looked for (``ServerCore/countStorage(of:asking:_:)``).
 ///
 /// Takes some 200 bytes for a database; for one that is not in memory only when its account has been seen since the

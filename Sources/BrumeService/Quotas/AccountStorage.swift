@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What an account stores, and how much it may. The account's sessions hold it, on any loop, and see a change at once.
+/// What an account stores, and how much it may. The account's clients hold it, on any loop, and see a change at once.
 package final class AccountStorage: Sendable {
     /// The account's id.
     let id: [UInt8]

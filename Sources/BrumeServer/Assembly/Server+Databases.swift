@@ -1,5 +1,5 @@
-package import BrumeService
 package import BrumeModel
+package import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 

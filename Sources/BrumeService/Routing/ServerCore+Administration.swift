@@ -85,11 +85,7 @@ extension ServerCore {
     }
 
     package func view(_ account: StoredAccount, container: String, environment: Environment) -> Account {
-        Account(
-            name: account.name, email: account.email, createdMilliseconds: account.createdMilliseconds,
-            tokens: account.tokenHashes.count,
-            userRecordName: secrets.userRecordName(
-                accountID: account.id, container: container, environment: environment))
+        secrets.view(account, container: container, environment: environment)
     }
 
     static func serviceError(_ error: ServerError) -> ServiceError {

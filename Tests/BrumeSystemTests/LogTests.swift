@@ -2,9 +2,6 @@ import BrumeSystem
 import BrumeTestKit
 import Testing
 
-@testable import BrumeServer
-@testable import BrumeService
-
 @Suite("Lines of the log")
 struct LogTests {
     @Test("text from outside brings no control characters, quotes or escapes of its own into a line")
