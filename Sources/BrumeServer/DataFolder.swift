@@ -1,14 +1,26 @@
 internal import BrumeService
-internal import BrumeStore
+package import BrumeStore
 package import BrumeSystem
 
 /// What a server keeps in its data folder beside what the store does.
 package enum DataFolder {
     /// Files that a backup needs as well: the accounts, and the secrets from which user names and tokens derive.
-    package static let backedUpFiles = [AccountFile.path, "secret.key", "admin.token"]
+    package static let backedUpFiles = [AccountFile.path, secretPath, "admin.token"]
+
+    static let secretPath = "secret.key"
 
     /// The files that no start makes anew, once there is a `brume.meta`: one that is missing is damage.
-    package static let filesAlwaysThere = [AccountFile.path, "secret.key"]
+    package static let filesAlwaysThere = [
+        Verification.OtherFile(path: AccountFile.path) { bytes throws(StoreError) in
+            _ = try AccountFile.decode(bytes, path: AccountFile.path)
+        },
+        Verification.OtherFile(path: secretPath) { bytes throws(StoreError) in
+            guard bytes.count == 32 else {
+                throw .damaged(
+                    Damage(file: secretPath, offset: 0, problem: "it has \(bytes.count) bytes in place of 32"))
+            }
+        },
+    ]
 
     /// What is at a path that is meant to be a data folder.
     package enum Content: Sendable {

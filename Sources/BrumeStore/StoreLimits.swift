@@ -95,4 +95,7 @@ package enum StoreLimits {
     /// The most that a snapshot's header is believed to count towards a quota: a petabyte, so that sums over an
     /// account's databases stay numbers.
     static let quotaBytesOfSnapshot: UInt64 = 1 << 50
+
+    /// Bytes of a file beside the store's that is checked with a folder: some hundred thousand accounts.
+    package static let otherFileBytes = 256 * 1024 * 1024
 }

@@ -21,6 +21,18 @@ package struct Verification: Equatable, Sendable {
         package let affects: String
     }
 
+    /// A file besides those of the store that a folder always has.
+    package struct OtherFile: Sendable {
+        package let path: String
+        /// Throws what is wrong with the file's bytes.
+        let check: @Sendable ([UInt8]) throws(StoreError) -> Void
+
+        package init(path: String, check: @escaping @Sendable ([UInt8]) throws(StoreError) -> Void) {
+            self.path = path
+            self.check = check
+        }
+    }
+
     package private(set) var problems: [Problem] = []
     package private(set) var segments = 0
     package private(set) var batches = 0
@@ -47,10 +59,10 @@ package struct Verification: Equatable, Sendable {
     /// Checks the folder that `disk` stands for. Throws only errors of the disk.
     ///
     /// - Parameters:
-    ///   - others: Files besides those of the store that a folder always has.
+    ///   - others: What else the folder always has.
     ///   - memoryBytes: About what the databases may take that are held at a time; one is always held.
     package init(
-        of disk: any Disk, others: [String] = [], memoryBytes: Int = StoreLimits.verificationBytes
+        of disk: any Disk, others: [OtherFile] = [], memoryBytes: Int = StoreLimits.verificationBytes
     ) throws(DiskError) {
         var meta: MetaFile?
         do throws(StoreError) {
@@ -85,7 +97,7 @@ package struct Verification: Equatable, Sendable {
     }
 
     /// Reads what has to exist, and checks that it does.
-    private mutating func readObligations(on disk: any Disk, others: [String]) throws(DiskError) {
+    private mutating func readObligations(on disk: any Disk, others: [OtherFile]) throws(DiskError) {
         do throws(StoreError) {
             manifest = try ManifestFile.read(from: disk)
             if manifest == nil { throw .damaged(ManifestFile.missing(ManifestFile.path, sequence: 0)) }
@@ -105,9 +117,14 @@ package struct Verification: Equatable, Sendable {
                 .damaged(damage),
                 affects: isSnapshot ? "the database of this snapshot" : "the schemas of this container")
         }
-        let names = try disk.list("")
-        for name in others where !names.contains(name) {
-            try note(.damaged(ManifestFile.missing(name, sequence: 0)), affects: "all accounts")
+        for other in others {
+            let bytes = try disk.readWhole(other.path, limit: StoreLimits.otherFileBytes)
+            do throws(StoreError) {
+                guard let bytes else { throw .damaged(ManifestFile.missing(other.path, sequence: 0)) }
+                try other.check(bytes)
+            } catch {
+                try note(error, affects: "all accounts")
+            }
         }
     }
 

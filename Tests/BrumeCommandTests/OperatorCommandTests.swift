@@ -268,7 +268,7 @@ struct OperatorCommandTests {
         #expect(port.errors.contains("choose another port"), "\(port.errors)")
         let folder = try serve("--data", served.dataFolder, "--listen", "127.0.0.1:0")
         #expect(folder.status == ExitCode.conflict.rawValue)
-        #expect(folder.errors.contains("stop it first") && !folder.errors.contains("flock"), "\(folder.errors)")
+        #expect(folder.errors.contains("stop that one") && !folder.errors.contains("flock"), "\(folder.errors)")
         let parent = try serve("--data", served.folder.path + "/a/b/c", "--listen", "127.0.0.1:0")
         #expect(parent.status == ExitCode.failed.rawValue)
         #expect(parent.errors.contains("make the folder"), "\(parent.errors)")

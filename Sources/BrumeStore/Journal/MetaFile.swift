@@ -29,6 +29,18 @@ package struct MetaFile: Equatable, Sendable {
     /// Whether the folder has a ``ManifestFile`` and a ``JournalExtent``: if so, a missing one is damage.
     package var hasManifest: Bool { version > 1 }
 
+    /// Whether a server has opened the folder, of this format or of version 2, even where this file itself is lost:
+    /// then all is in the folder that is made before it.
+    package static func isOpened(_ disk: any Disk) throws(StoreError) -> Bool {
+        if try read(from: disk)?.hasManifest == true { return true }
+        do throws(DiskError) {
+            for path in [ManifestFile.path, JournalExtent.path] where try disk.readFile(path) != nil { return true }
+            return false
+        } catch {
+            throw .disk(error)
+        }
+    }
+
     /// Reads the file; nil when there is none.
     package static func read(from disk: any Disk) throws(StoreError) -> MetaFile? {
         let bytes: [UInt8]?

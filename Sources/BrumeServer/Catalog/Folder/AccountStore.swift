@@ -38,7 +38,7 @@ final class AccountStore: Sendable {
         }
         if let bytes {
             directory = AccountDirectory(AccountTable(try AccountFile.decode(bytes, path: AccountFile.path)))
-        } else if try MetaFile.read(from: disk)?.hasManifest ?? false {
+        } else if try MetaFile.isOpened(disk) {
             throw .damaged(Damage(missing: AccountFile.path, "the file is missing, but the folder holds data"))
         } else {
             directory = AccountDirectory(AccountTable(accounts))

@@ -11,7 +11,8 @@ extension ServerSecrets {
             if !FileSystem.exists(keyPath) {
                 // The key is made before the folder holds anything. With a new key no account would find its data
                 // again.
-                guard !FileSystem.exists(folder + "/" + MetaFile.path) else {
+                let laterFiles = [MetaFile.path, ManifestFile.path, JournalExtent.path]
+                guard !laterFiles.contains(where: { FileSystem.exists(folder + "/" + $0) }) else {
                     throw ServerError(
                         .damaged, "\(keyPath) is missing, but the folder holds data; restore it from a backup")
                 }
