@@ -48,22 +48,31 @@ struct SchemaRegistryTests {
         #expect(Self.knows("third", try SchemaRegistry(disk: disk, log: .none)))
     }
 
-    @Test("whichever write finds the disk full, a container's first schema is kept and named, or refused and gone")
-    func firstSchema() throws {
+    @Test(
+        "whichever write finds the disk full, a schema that no manifest names is kept and named, or as it was",
+        arguments: [false, true])
+    func unnamedSchema(hasFormer: Bool) throws {
         for call in 0... {
             let disk = SimulatedDisk()
             let manifest = FolderManifest(ManifestFile(files: [:]), on: disk, isChanged: true)
             try manifest.save()
+            // As a process leaves it that ends before the manifest is written.
+            if hasFormer { try Self.learn("former", try SchemaRegistry(disk: disk, log: .none)) }
             var registry = try SchemaRegistry(
                 disk: disk, log: .none, manifest: manifest, failStop: { Issue.record("the server ends: \($0)") })
             disk.faults.fullCall = disk.calls + call
             let before = disk.calls
+            func expectFormer() {
+                #expect(Self.knows("former", registry) == hasFormer, "call \(call)")
+            }
             let isLearned = (try? Self.learn("first", registry)) != nil
             #expect(Self.knows("first", registry) == isLearned, "call \(call)")
+            expectFormer()
             let isPastLastCall = disk.calls - before <= call
             disk.endProcess()
             registry = try SchemaRegistry(disk: disk, log: .none)
             #expect(Self.knows("first", registry) == isLearned, "call \(call)")
+            expectFormer()
             try manifest.save()
             #expect(try ManifestFile.read(from: disk)?.files.count == (isLearned ? 1 : 0), "call \(call)")
             if isPastLastCall { return }

@@ -47,51 +47,73 @@ final class SchemaRegistry: @unchecked Sendable {
         var schemas = former
         try body(&schemas)
         if schemas == former { return former }
-        do throws(DiskError) {
-            try SchemaFile.write(schemas, to: disk)
-            if containers[container] == nil { try name(SchemaFile.path(of: container, on: disk)) }
+        do throws(WriteError) {
+            try write(schemas, inPlaceOf: containers[container])
         } catch {
-            if error.isFull {
+            switch error {
+            case .refused(let cause) where cause.isFull:
                 throw ServiceError(
                     .serviceUnavailable,
                     "the server's disk is full, the schema stays as it was; try again when there is room",
                     retryAfterMilliseconds: ServiceLimits.diskFullRetryMilliseconds)
-            }
-            log.error("a schema can't be written", [("reason", "\(error)")])
-            if error.isFailedSync {
+            case .refused(let cause):
+                log.error("a schema can't be written", [("reason", "\(cause)")])
+                throw ServiceError(
+                    .serviceUnavailable, "the schema can't be written and stays as it was; the server's log says why",
+                    retryAfterMilliseconds: ServiceLimits.diskFullRetryMilliseconds)
+            case .uncertain(let cause):
+                log.error("a schema can't be written", [("reason", "\(cause)")])
                 failStop?(
-                    "a schema can't be synced: \(error). Whether it changed shows at the next start; check the disk first"
-                )
+                    "a schema can't be written: \(cause). Whether it changed shows at the next start; check the disk"
+                        + " first")
                 throw ServiceError(
                     .serviceUnavailable,
-                    "a schema can't be synced: whether it changed shows when the server starts again")
+                    "a schema can't be written: whether it changed shows when the server starts again")
             }
-            throw ServiceError(
-                .serviceUnavailable, "the schema can't be written and stays as it was; the server's log says why",
-                retryAfterMilliseconds: ServiceLimits.diskFullRetryMilliseconds)
         }
         containers[container] = schemas
         return schemas
     }
 
-    /// Has the manifest name the file of a container's first schema, or takes the file back: the change has failed
-    /// then, and the next start must not find it.
-    private func name(_ path: String) throws(DiskError) {
-        guard let manifest else { return }
+    /// Why schemas were not written.
+    private enum WriteError: Error {
+        /// The disk has those from before.
+        case refused(DiskError)
+        /// The disk may have either.
+        case uncertain(DiskError)
+
+        init(_ error: DiskError) { self = error.isFailedSync ? .uncertain(error) : .refused(error) }
+    }
+
+    /// Writes the file of a container, and has the manifest name it, unless it does so already. A file that can't be
+    /// named is taken back: the change has failed then, and the next start must not find it.
+    private func write(
+        _ schemas: ContainerSchemas, inPlaceOf former: ContainerSchemas?
+    ) throws(WriteError) {
+        let path = SchemaFile.path(of: schemas.container, on: disk)
+        do throws(DiskError) {
+            try SchemaFile.write(schemas, to: disk)
+        } catch {
+            throw WriteError(error)
+        }
+        guard let manifest, manifest.leastSequence(of: path) == nil else { return }
         manifest.noted(path, sequence: 0)
         do throws(DiskError) {
             try manifest.saveNewSchemas()
         } catch {
-            if error.isFailedSync { throw error }
+            if error.isFailedSync { throw .uncertain(error) }
             manifest.forget(path)
             do throws(DiskError) {
-                try disk.remove(path)
-                try disk.syncDirectory(SchemaFile.folder)
+                if let former {
+                    try SchemaFile.write(former, to: disk)
+                } else {
+                    try disk.remove(path)
+                    try disk.syncDirectory(SchemaFile.folder)
+                }
             } catch {
-                failStop?(
-                    "a schema was refused and can't be taken back: \(error). Whether it holds shows at the next start")
+                throw .uncertain(error)
             }
-            throw error
+            throw .refused(error)
         }
     }
 }
