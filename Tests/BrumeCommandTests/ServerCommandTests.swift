@@ -314,6 +314,19 @@ struct ServerCommandTests {
         }
         #expect(try CommandRun(["verify", data], in: folder).status == 0)
 
+        // Damaged accounts are nobody's to give up: the folder stays as it is, so that no device fetches anew for it.
+        let accounts = URL(fileURLWithPath: data + "/accounts")
+        let sound = try Data(contentsOf: accounts)
+        let meta = try Data(contentsOf: URL(fileURLWithPath: data + "/brume.meta"))
+        var damaged = sound
+        damaged[damaged.count - 1] ^= 1
+        try damaged.write(to: accounts)
+        let useless = try CommandRun(["verify", data, "--accept-loss"], in: folder)
+        #expect(useless.status == ExitCode.damaged.rawValue)
+        #expect(useless.output.contains { $0.contains("accounts at 16") }, "\(useless.output)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: data + "/brume.meta")) == meta)
+        try sound.write(to: accounts)
+
         // Without a backup, the operator goes on without the snapshots: it is said which.
         let lost = files.filter { $0.hasPrefix("snapshots/") }
         for path in lost { try FileManager.default.removeItem(atPath: data + "/" + path) }

@@ -54,9 +54,11 @@ enum VerifyCommand {
         return try verifyLocked(folder)
     }
 
-    private static func verifyLocked(_ folder: String) throws -> Verification {
+    private static func verifyLocked(
+        _ folder: String, others: [Verification.OtherFile] = DataFolder.filesAlwaysThere
+    ) throws -> Verification {
         do throws(DiskError) {
-            return try Verification(of: RealDisk(folder: folder), others: DataFolder.filesAlwaysThere)
+            return try Verification(of: RealDisk(folder: folder), others: others)
         } catch {
             throw CommandError(isForbidden: error.isForbidden, "\(folder) can't be read: \(error)")
         }
@@ -86,7 +88,8 @@ enum VerifyCommand {
         guard let lock = try lock(folder) else { throw CommandError(.failed, "\(folder) can't be written") }
         defer { lock.release() }
         var losses: [Verification.Problem] = []
-        if try !verifyLocked(folder).isSound {
+        // What is wrong with accounts and secrets can't be given up: the folder is changed for the store's files alone.
+        if try !verifyLocked(folder, others: []).isSound {
             do throws(StoreError) {
                 let disk = RealDisk(folder: folder)
                 losses = try LossAcceptance(
@@ -107,7 +110,7 @@ enum VerifyCommand {
             Terminal.print(json(verification, losses: losses).line)
         } else {
             for loss in losses { Terminal.print("lost:      \(loss.file): \(loss.problem) (\(loss.affects))") }
-            if losses.isEmpty { Terminal.print("nothing is lost") }
+            if losses.isEmpty { Terminal.print("no database, and no schema, has lost anything") }
             print(verification, folder)
         }
         return verification.isSound ? .done : .damaged
