@@ -5,9 +5,10 @@ package import BrumeSystem
 /// What a server keeps in its data folder beside what the store does.
 package enum DataFolder {
     /// Files that a backup needs as well: the accounts, and the secrets from which user names and tokens derive.
-    package static let backedUpFiles = [AccountFile.path, secretPath, "admin.token"]
+    package static let backedUpFiles = [AccountFile.path, secretPath, operatorTokenPath]
 
     static let secretPath = "secret.key"
+    static let operatorTokenPath = "admin.token"
 
     /// The files that no start makes anew, once there is a `brume.meta`: one that is missing is damage.
     package static let filesAlwaysThere = [
@@ -38,14 +39,14 @@ package enum DataFolder {
         guard FileSystem.exists(path) else { return .missing }
         guard FileSystem.isDirectory(path) else { return .foreign }
         let names = try FileSystem.list(path)
-        if names.contains(MetaFile.path) || names.contains(ManifestFile.path)
-            || FileSystem.exists(path + "/" + JournalExtent.path)
-            // An account that was added before the first start.
-            || names.contains("secret.key") && names.contains("admin.token")
-        {
-            return .data
-        }
+        // Without any of the store's: an account that was added before the first start.
+        if holdsData(path) || names.contains(secretPath) && names.contains(operatorTokenPath) { return .data }
         return names.allSatisfy(mayStandInEmpty) ? .empty : .foreign
+    }
+
+    /// Whether a server has opened the folder, though some of its files may be lost.
+    static func holdsData(_ path: String) -> Bool {
+        [MetaFile.path, ManifestFile.path, JournalExtent.path].contains { FileSystem.exists(path + "/" + $0) }
     }
 
     /// The lock and the secrets are what a process that ended early may leave; certificates are made before the first

@@ -56,7 +56,7 @@ extension Server {
 
     /// Gives an account a quota of its own in bytes (0 means no limit) or, with nil, the server's default again. Its
     /// sessions have it at once.
-    package func setQuota(_ bytes: Int?, ofAccount name: String) throws(ServerError) {
+    package func setQuota(_ bytes: Int?, ofAccount name: String) throws(AccountError) {
         _ = try accounts.change(.setQuota(bytes: bytes, name: name))
     }
 

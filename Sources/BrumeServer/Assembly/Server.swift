@@ -218,14 +218,14 @@ package final class Server: @unchecked Sendable {
     ///   ones.
     package func addAccount(
         name: String, email: String, id: [UInt8]? = nil
-    ) throws(ServerError) -> (account: Account, token: String) {
+    ) throws(AccountError) -> (account: Account, token: String) {
         let (account, token) = try accounts.add(
             name: name, email: email, nowMilliseconds: Self.wallClockMilliseconds(), id: id)
         return (view(account), token)
     }
 
     /// Makes another token for an account.
-    package func createToken(name: String) throws(ServerError) -> String {
+    package func createToken(name: String) throws(AccountError) -> String {
         try accounts.createToken(name: name)
     }
 
@@ -237,7 +237,7 @@ package final class Server: @unchecked Sendable {
 
     /// Makes all tokens of an account invalid and closes its sessions. `done` is called when no loop has such a session
     /// any more, on one of them.
-    package func revokeTokens(name: String, done: @escaping @Sendable () -> Void) throws(ServerError) {
+    package func revokeTokens(name: String, done: @escaping @Sendable () -> Void) throws(AccountError) {
         core.endClients(ofTokens: try accounts.change(.revokeTokens(name: name)).revokedTokens, then: done)
     }
 
@@ -249,9 +249,9 @@ package final class Server: @unchecked Sendable {
     }
 
     /// Makes a token that was revoked valid for its account again.
-    package func restoreToken(_ token: String, name: String) throws(ServerError) {
+    package func restoreToken(_ token: String, name: String) throws(AccountError) {
         guard let hash = AccountToken.hash(token) else {
-            throw ServerError(.accountInvalid, "this is no token of a server")
+            throw AccountError(.invalid, "this is no token of a server")
         }
         if core.accounts.isValid(tokenHash: hash) { return }
         _ = try accounts.change(.addToken(hash: hash, name: name))

@@ -1,5 +1,5 @@
 internal import BrumeModel
-package import BrumeService
+internal import BrumeService
 internal import BrumeSystem
 
 /// The operator's way into a running server: a Unix socket in its data folder, which needs neither a certificate nor a

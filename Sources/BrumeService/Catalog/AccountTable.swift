@@ -20,7 +20,7 @@ package struct AccountTable: Sendable {
     package var list: [StoredAccount] { accounts.values.sorted { $0.name < $1.name } }
 
     /// Makes a change, or throws why it can't be made and leaves everything as it was.
-    package mutating func apply(_ change: AccountChange) throws(ServerError) -> AccountChange.Effect {
+    package mutating func apply(_ change: AccountChange) throws(AccountError) -> AccountChange.Effect {
         switch change {
         case .add(let account):
             try check(account)
@@ -31,13 +31,13 @@ package struct AccountTable: Sendable {
             let account = try existing(name)
             if account.id != id { throw Self.unknown(name) }
             guard account.tokenHashes.isEmpty else {
-                throw ServerError(.accountInUse, "\(name) has got a token meanwhile")
+                throw AccountError(.inUse, "\(name) has got a token meanwhile")
             }
             return removeForGood(account)
         case .addToken(let hash, let name):
-            return try modify(name) { (account) throws(ServerError) in
+            return try modify(name) { (account) throws(AccountError) in
                 guard account.tokenHashes.count < ServiceLimits.tokensPerAccount else {
-                    throw ServerError(
+                    throw AccountError(
                         .limit,
                         "\(name) has \(account.tokenHashes.count) tokens, which is the limit; revoke them and make new"
                             + " ones")
@@ -50,8 +50,8 @@ package struct AccountTable: Sendable {
     }
 
     private mutating func modify(
-        _ name: String, _ body: (inout StoredAccount) throws(ServerError) -> Void
-    ) throws(ServerError) -> AccountChange.Effect {
+        _ name: String, _ body: (inout StoredAccount) throws(AccountError) -> Void
+    ) throws(AccountError) -> AccountChange.Effect {
         let before = try existing(name)
         var after = before
         try body(&after)
@@ -82,30 +82,30 @@ package struct AccountTable: Sendable {
 
     // MARK: Refusals
 
-    private func existing(_ name: String) throws(ServerError) -> StoredAccount {
+    private func existing(_ name: String) throws(AccountError) -> StoredAccount {
         guard let account = accounts[name] else { throw Self.unknown(name) }
         return account
     }
 
-    package static func unknown(_ name: String) -> ServerError {
-        ServerError(.accountUnknown, "there is no account named \(name); brume account list shows their names")
+    package static func unknown(_ name: String) -> AccountError {
+        AccountError(.unknown, "there is no account named \(name); brume account list shows their names")
     }
 
-    private func check(_ account: StoredAccount) throws(ServerError) {
+    private func check(_ account: StoredAccount) throws(AccountError) {
         let name = account.name
-        if let problem = Names.problemWithAccountName(name) { throw ServerError(.accountInvalid, problem) }
+        if let problem = Names.problemWithAccountName(name) { throw AccountError(.invalid, problem) }
         if account.email.utf8.count > 254 || account.email.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-            throw ServerError(
-                .accountInvalid, "an e-mail address has at most 254 bytes and no control characters")
+            throw AccountError(
+                .invalid, "an e-mail address has at most 254 bytes and no control characters")
         }
         guard accounts[name] == nil else {
-            throw ServerError(
-                .accountExists,
+            throw AccountError(
+                .exists,
                 "an account named \(name) exists; choose another name, or make a token for it: brume account token"
                     + " \(name)")
         }
         guard accounts.count < ServiceLimits.accounts else {
-            throw ServerError(.limit, "the server has \(ServiceLimits.accounts) accounts, which is the limit")
+            throw AccountError(.limit, "the server has \(ServiceLimits.accounts) accounts, which is the limit")
         }
     }
 }

@@ -1,7 +1,7 @@
 package import BrumeModel
 
-/// Who may use a server, and how: the accounts with their tokens and quotas, the schemas of the containers with the
-/// members of their roles, and the server's secrets.
+/// The accounts of a server with their tokens and quotas, the schemas of its containers with the members of their
+/// roles, and its secrets.
 ///
 /// Look-ups are answered from memory. A change takes effect once it is durable, however long that takes: until then
 /// look-ups don't see it, and a change that fails leaves everything as it was.
@@ -23,7 +23,7 @@ package protocol Catalog: AnyObject, Sendable {
     ///
     /// - Parameter done: Called there when the change is in effect, or has failed: before this returns or later.
     func change(
-        _ change: AccountChange, then done: @escaping @Sendable (Result<AccountChange.Effect, ServerError>) -> Void)
+        _ change: AccountChange, then done: @escaping @Sendable (Result<AccountChange.Effect, AccountError>) -> Void)
 
     /// Changes the schemas of a container. On the admin loop.
     ///

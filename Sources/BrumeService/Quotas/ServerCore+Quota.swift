@@ -95,7 +95,7 @@ extension ServerCore {
     /// databases hold in all containers and environments.
     package func quota(
         ofAccount name: String, change: QuotaChange?,
-        _ done: @escaping @Sendable (Result<AccountQuota, ServerError>) -> Void
+        _ done: @escaping @Sendable (Result<AccountQuota, AccountError>) -> Void
     ) {
         let bytes: Int?
         switch change {
@@ -112,7 +112,7 @@ extension ServerCore {
     }
 
     private func reportQuota(
-        ofAccount name: String, _ done: @escaping @Sendable (Result<AccountQuota, ServerError>) -> Void
+        ofAccount name: String, _ done: @escaping @Sendable (Result<AccountQuota, AccountError>) -> Void
     ) {
         guard let storage = accounts.storage(ofAccount: name) else { return done(.failure(AccountTable.unknown(name))) }
         countStorage(of: storage, asking: .operator) { [configuration] in

@@ -88,17 +88,14 @@ extension ServerCore {
         secrets.view(account, container: container, environment: environment)
     }
 
-    static func serviceError(_ error: ServerError) -> ServiceError {
-        if error.code == .diskFull { return .diskFull }
-        let code: ErrorCode =
-            switch error.code {
-            case .accountUnknown: .unknownItem
-            case .accountExists, .accountInUse: .serverRejectedRequest
-            case .accountInvalid: .invalidArguments
-            case .limit: .limitExceeded
-            case .diskFull: .serviceUnavailable
-            case .folder, .folderInUse, .notPermitted, .damaged, .certificate, .listen: .internalError
-            }
-        return ServiceError(code, error.message)
+    static func serviceError(_ error: AccountError) -> ServiceError {
+        switch error.code {
+        case .unknown: ServiceError(.unknownItem, error.message)
+        case .exists, .inUse: ServiceError(.serverRejectedRequest, error.message)
+        case .invalid: ServiceError(.invalidArguments, error.message)
+        case .limit: ServiceError(.limitExceeded, error.message)
+        case .full: .diskFull
+        case .notKept: ServiceError(.internalError, error.message)
+        }
     }
 }

@@ -50,10 +50,10 @@ extension ServerCore {
                 switch result {
                 case .success: give(.success(.accountRemoved(summary)))
                 // Somebody else may have removed it meanwhile, and even made another one of the same name.
-                case .failure(let error) where error.code == .accountUnknown:
+                case .failure(let error) where error.code == .unknown:
                     give(.success(.accountRemoved(summary)))
                 // What was saved with the new token is deleted too.
-                case .failure(let error) where error.code == .accountInUse:
+                case .failure(let error) where error.code == .inUse:
                     removeWithData(name, emptied: summary, give)
                 case .failure(let error): give(.failure(Self.serviceError(error)))
                 }
@@ -63,8 +63,8 @@ extension ServerCore {
                 .failure(
                     ServiceError(
                         error.code,
-                        "not all data of \(name) could be deleted, and the account is still there, without tokens; remove it"
-                            + " again: \(error.message)", retryAfterMilliseconds: error.retryAfterMilliseconds)))
+                        "not all data of \(name) could be deleted, and the account is still there, without tokens; remove"
+                            + " it again: \(error.message)", retryAfterMilliseconds: error.retryAfterMilliseconds)))
         }
     }
 }

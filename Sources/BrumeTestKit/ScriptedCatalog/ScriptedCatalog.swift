@@ -8,7 +8,7 @@ package import BrumeSystem
 /// `@unchecked Sendable`: a test has one thread.
 package final class ScriptedCatalog: Catalog, @unchecked Sendable {
     private enum Change {
-        case account(AccountChange, @Sendable (Result<AccountChange.Effect, ServerError>) -> Void)
+        case account(AccountChange, @Sendable (Result<AccountChange.Effect, AccountError>) -> Void)
         case schemas(of: String, SchemaChange, @Sendable (Result<ContainerSchemas, ServiceError>) -> Void)
     }
 
@@ -50,7 +50,7 @@ package final class ScriptedCatalog: Catalog, @unchecked Sendable {
     // MARK: What a server asks
 
     package func change(
-        _ change: AccountChange, then done: @escaping @Sendable (Result<AccountChange.Effect, ServerError>) -> Void
+        _ change: AccountChange, then done: @escaping @Sendable (Result<AccountChange.Effect, AccountError>) -> Void
     ) {
         changes.append(.account(change, done))
         goOn()
@@ -75,11 +75,11 @@ package final class ScriptedCatalog: Catalog, @unchecked Sendable {
         }
     }
 
-    private func result(of change: AccountChange, isTaken: Bool) -> Result<AccountChange.Effect, ServerError> {
-        do throws(ServerError) {
+    private func result(of change: AccountChange, isTaken: Bool) -> Result<AccountChange.Effect, AccountError> {
+        do throws(AccountError) {
             var table = accounts.current
             let effect = try table.apply(change)
-            if !isTaken { throw ServerError(.diskFull, "the script takes no change") }
+            if !isTaken { throw AccountError(.full, "the script takes no change") }
             accounts.takeOver(table, effect)
             return .success(effect)
         } catch {

@@ -210,7 +210,7 @@ extension TestServer {
         precondition(bytes ?? 1 > 0, "a quota is a byte at least; it can't be \(bytes ?? 0)")
         let account = try self.account(account)
         try withServer { server in
-            do throws(ServerError) {
+            do throws(AccountError) {
                 try server.setQuota(bytes, ofAccount: account.name)
             } catch {
                 throw TestServerError("the quota of \(account.name) can't be set: \(error)")

@@ -62,7 +62,7 @@ extension TestServer {
         let account = try account(name)
         script.state.withLock { $0.refusals[account.name] = nil }
         try withServer { server in
-            do throws(ServerError) {
+            do throws(AccountError) {
                 try server.restoreToken(account.token, name: account.name)
             } catch {
                 throw TestServerError("\(name) can't sign in: \(error)")

@@ -187,7 +187,7 @@ public final class TestServer: Sendable {
             guard let server = running?.server else { throw Self.stopped }
             return try accounts.withLock { accounts in
                 if let account = accounts[name] { return account }
-                do throws(ServerError) {
+                do throws(AccountError) {
                     let (_, token) = try server.addAccount(
                         name: name, email: "\(name)@example.com",
                         id: options.isPredictable ? Array(SHA256.digest(Array(name.utf8)).prefix(16)) : nil)

@@ -142,7 +142,7 @@ public final class TestServerProcess: Sendable {
         _ names: [String], _ options: TestServer.Options, _ dataFolder: String
     ) throws(TestServerError) -> [String: TestAccount] {
         var made: [String: TestAccount] = [:]
-        do throws(ServerError) {
+        do {
             let accounts = try FolderAccounts(
                 dataFolder: dataFolder, container: options.containerIdentifier, environment: options.modelEnvironment)
             defer { accounts.release() }

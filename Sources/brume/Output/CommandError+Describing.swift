@@ -15,6 +15,7 @@ extension CommandError {
         case let error as RowError: self.init(.failed, "line \(error.line): \(error.message)")
         case let error as ValueError: self.init(.usage, error.message)
         case let error as ServerError: self.init(Self.code(of: error), error.message)
+        case let error as AccountError: self.init(Self.code(of: error), error.message)
         case let error as ServiceError: self.init(Self.code(ofError: Int(error.code.rawValue)), error.message)
         case let error as CKError:
             self.init(Self.code(ofError: error.code.rawValue), error.localizedDescription, hint: Self.hint(for: error))
@@ -34,12 +35,19 @@ extension CommandError {
 
     private static func code(of error: ServerError) -> ExitCode {
         switch error.code {
-        case .folderInUse, .accountExists, .accountInUse: .conflict
-        case .accountUnknown: .notFound
-        case .accountInvalid: .usage
+        case .folderInUse: .conflict
         case .notPermitted: .notPermitted
         case .damaged: .damaged
         case .folder, .diskFull, .certificate, .listen, .limit: .failed
+        }
+    }
+
+    private static func code(of error: AccountError) -> ExitCode {
+        switch error.code {
+        case .exists, .inUse: .conflict
+        case .unknown: .notFound
+        case .invalid: .usage
+        case .limit, .full, .notKept: .failed
         }
     }
 

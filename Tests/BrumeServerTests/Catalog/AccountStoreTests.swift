@@ -50,14 +50,14 @@ import Testing
         try TestFolder.with { folder in
             let store = try AccountStore(folder: folder)
             _ = try store.add(name: "ada", email: "", nowMilliseconds: 5)
-            let taken = #expect(throws: ServerError.self) { try store.add(name: "ada", email: "", nowMilliseconds: 5) }
-            #expect(taken?.code == .accountExists && taken?.message.contains("ada") == true)
-            let unknown = #expect(throws: ServerError.self) { try store.createToken(name: "bob") }
-            #expect(unknown?.code == .accountUnknown && unknown?.message.contains("bob") == true)
+            let taken = #expect(throws: AccountError.self) { try store.add(name: "ada", email: "", nowMilliseconds: 5) }
+            #expect(taken?.code == .exists && taken?.message.contains("ada") == true)
+            let unknown = #expect(throws: AccountError.self) { try store.createToken(name: "bob") }
+            #expect(unknown?.code == .unknown && unknown?.message.contains("bob") == true)
             for name in ["", "a b", "ä", "../x", String(repeating: "a", count: 65), "a\0"] {
-                #expect(throws: ServerError.self) { try store.add(name: name, email: "", nowMilliseconds: 5) }
+                #expect(throws: AccountError.self) { try store.add(name: name, email: "", nowMilliseconds: 5) }
             }
-            #expect(throws: ServerError.self) { try store.add(name: "eve", email: "a\nb", nowMilliseconds: 5) }
+            #expect(throws: AccountError.self) { try store.add(name: "eve", email: "a\nb", nowMilliseconds: 5) }
             #expect(store.directory.list().map(\.name) == ["ada"])
         }
     }
@@ -72,7 +72,7 @@ import Testing
                 disk: disk, failStop: { reason in reasons.withLock { $0 += [reason] } })
             let (_, token) = try store.add(name: "ada", email: "", nowMilliseconds: 5)
             disk.faults.failingCall = disk.calls + call
-            do throws(ServerError) {
+            do throws(AccountError) {
                 _ = try store.change(.revokeTokens(name: "ada"))
                 // Past the last call of a change.
                 #expect(ends == 2, "of the file and of its folder")
@@ -104,7 +104,7 @@ import Testing
         _ = try store.change(.setQuota(bytes: 5, name: "ada"))
         // The last call of a change is the sync of the folder.
         disk.faults.failingCall = disk.calls + (disk.calls - calls) - 1
-        #expect(throws: ServerError.self) { try store.change(.revokeTokens(name: "ada")) }
+        #expect(throws: AccountError.self) { try store.change(.revokeTokens(name: "ada")) }
         disk.endProcess()
         store = try AccountStore(disk: disk)
         try #require(store.directory.holder(ofToken: token) == nil, "the name was not there: nothing was proven")

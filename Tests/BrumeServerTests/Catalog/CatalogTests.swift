@@ -149,7 +149,7 @@ struct CatalogTests {
         scene.settle()
         #expect(
             scene.ended == [
-                "first", "second: accountExists", "other: accountUnknown", "token of nobody: accountUnknown", "title",
+                "first", "second: exists", "other: unknown", "token of nobody: unknown", "title",
                 "import", "text",
             ])
         #expect(scene.catalog.accounts.account(named: "ada")?.id.first == 1)

@@ -65,9 +65,9 @@ final class AccountStore: Sendable {
     }
 
     /// Makes a change. It takes effect when it is on disk, and not at all when this throws.
-    func change(_ change: AccountChange) throws(ServerError) -> AccountChange.Effect {
-        let result: Result<AccountChange.Effect, ServerError> = changing.withLock { _ in
-            do throws(ServerError) {
+    func change(_ change: AccountChange) throws(AccountError) -> AccountChange.Effect {
+        let result: Result<AccountChange.Effect, AccountError> = changing.withLock { _ in
+            do throws(AccountError) {
                 var changed = directory.current
                 let effect = try changed.apply(change)
                 do throws(DiskError) {
@@ -89,27 +89,28 @@ final class AccountStore: Sendable {
     /// - Parameter id: 16 bytes that no other account has; nil for random ones.
     func add(
         name: String, email: String, nowMilliseconds: Int64, id: [UInt8]? = nil
-    ) throws(ServerError) -> (account: StoredAccount, token: String) {
+    ) throws(AccountError) -> (account: StoredAccount, token: String) {
         let (change, token) = AccountChange.adding(
             name: name, email: email, nowMilliseconds: nowMilliseconds, id: id)
         return (try self.change(change).after!, token)
     }
 
     /// Makes another token for an account, which is returned this once.
-    func createToken(name: String) throws(ServerError) -> String {
+    func createToken(name: String) throws(AccountError) -> String {
         let (change, token) = AccountChange.addingToken(name: name)
         _ = try self.change(change)
         return token
     }
 
-    private func refusal(_ error: DiskError) -> ServerError {
+    private func refusal(_ error: DiskError) -> AccountError {
         guard error.isFailedSync else {
-            return ServerError(
-                error.isFull ? .diskFull : .folder, "the account file can't be written, nothing changed: \(error)")
+            return AccountError(
+                error.isFull ? .full : .notKept, "the account file can't be written, nothing changed: \(error)")
         }
         let reason =
-            "the account file can't be synced: \(error). Whether it changed shows at the next start; check the disk first"
+            "the account file can't be synced: \(error). Whether it changed shows at the next start; check the disk"
+            + " first"
         failStop?(reason)
-        return ServerError(.folder, reason)
+        return AccountError(.notKept, reason)
     }
 }

@@ -7,61 +7,45 @@ internal import Glibc
 ///
 /// Holds the folder's lock until ``release()``; records are neither read nor recovered.
 package final class FolderAccounts {
-    private let lock: DirectoryLock
-    private let secrets: ServerSecrets
-    private let accounts: AccountStore
-    private let container: String
-    private let environment: Environment
+    private let folder: StoppedFolder
+    private var accounts: AccountStore { folder.accounts }
 
     /// Opens the folder; makes it when it is missing. User record names are those of the container and environment.
     ///
     /// - Throws: `folderInUse` while a server, or another command, has the folder.
     package init(dataFolder: String, container: String, environment: Environment) throws(ServerError) {
-        do throws(SystemError) {
-            try FileSystem.makeDurableDirectory(dataFolder)
-        } catch {
-            throw ServerError(folderNotMade: error)
-        }
-        do throws(SystemError) {
-            lock = try DirectoryLock(directory: dataFolder)
-        } catch {
-            throw ServerError(folderNotLocked: dataFolder, error)
-        }
-        secrets = try ServerSecrets(folder: dataFolder)
-        accounts = try AccountStore(folder: dataFolder)
-        self.container = container
-        self.environment = environment
+        folder = try StoppedFolder(dataFolder, container: container, environment: environment)
     }
 
     /// Releases the folder for a server.
-    package func release() { lock.release() }
+    package func release() { folder.release() }
 
     /// Makes an account with one token, which is returned this once.
-    package func add(name: String, email: String) throws(ServerError) -> (account: Account, token: String) {
+    package func add(name: String, email: String) throws(AccountError) -> (account: Account, token: String) {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let milliseconds = Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
         let (account, token) = try accounts.add(name: name, email: email, nowMilliseconds: milliseconds)
-        return (view(account), token)
+        return (folder.view(account), token)
     }
 
     /// All accounts, by name.
-    package func list() -> [Account] { accounts.directory.list().map(view) }
+    package func list() -> [Account] { accounts.directory.list().map(folder.view) }
 
     /// Removes an account with its tokens. Its data stays.
-    package func remove(name: String) throws(ServerError) { _ = try accounts.change(.remove(name: name)) }
+    package func remove(name: String) throws(AccountError) { _ = try accounts.change(.remove(name: name)) }
 
     /// Makes another token for an account.
-    package func createToken(name: String) throws(ServerError) -> String { try accounts.createToken(name: name) }
+    package func createToken(name: String) throws(AccountError) -> String { try accounts.createToken(name: name) }
 
     /// Revokes all tokens of an account and returns how many there were.
-    package func revokeTokens(name: String) throws(ServerError) -> Int {
+    package func revokeTokens(name: String) throws(AccountError) -> Int {
         try accounts.change(.revokeTokens(name: name)).revokedTokens.count
     }
 
     /// An account's quota, after the change, if there is one. How much is used is unknown here, since records are not
     /// read. The server's default is unknown too: this gives that of a server that is not configured otherwise.
-    package func quota(ofAccount name: String, change: QuotaChange?) throws(ServerError) -> AccountQuota {
+    package func quota(ofAccount name: String, change: QuotaChange?) throws(AccountError) -> AccountQuota {
         switch change {
         case .bytes(let bytes)?: _ = try accounts.change(.setQuota(bytes: bytes, name: name))
         case .serverDefault?: _ = try accounts.change(.setQuota(bytes: nil, name: name))
@@ -71,9 +55,5 @@ package final class FolderAccounts {
         return AccountQuota(
             limitBytes: account.quotaBytes ?? ServiceLimits.quotaBytes, isDefault: account.quotaBytes == nil,
             usedBytes: nil)
-    }
-
-    private func view(_ account: StoredAccount) -> Account {
-        secrets.view(account, container: container, environment: environment)
     }
 }

@@ -22,9 +22,9 @@ final class FolderCatalog: Catalog {
     var schemas: [String: ContainerSchemas] { registry.containers }
 
     func change(
-        _ change: AccountChange, then done: @escaping @Sendable (Result<AccountChange.Effect, ServerError>) -> Void
+        _ change: AccountChange, then done: @escaping @Sendable (Result<AccountChange.Effect, AccountError>) -> Void
     ) {
-        do throws(ServerError) {
+        do throws(AccountError) {
             done(.success(try store.change(change)))
         } catch {
             done(.failure(error))

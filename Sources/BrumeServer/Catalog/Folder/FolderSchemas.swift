@@ -1,5 +1,5 @@
 package import BrumeModel
-package import BrumeService
+internal import BrumeService
 internal import BrumeStore
 internal import BrumeSystem
 
@@ -8,30 +8,16 @@ internal import BrumeSystem
 ///
 /// Holds the folder's lock until ``release()``; records are neither read nor recovered.
 package final class FolderSchemas {
-    private let lock: DirectoryLock
-    private let secrets: ServerSecrets
-    private let accounts: AccountStore
+    private let folder: StoppedFolder
     private let disk: RealDisk
     private let registry: SchemaRegistry
-    private let container: String
-    private let environment: Environment
+    private var container: String { folder.container }
 
     /// Opens the folder; makes it when it is missing.
     ///
     /// - Throws: `folderInUse` while a server, or another command, has the folder.
     package init(dataFolder: String, container: String, environment: Environment) throws(ServerError) {
-        do throws(SystemError) {
-            try FileSystem.makeDurableDirectory(dataFolder)
-        } catch {
-            throw ServerError(folderNotMade: error)
-        }
-        do throws(SystemError) {
-            lock = try DirectoryLock(directory: dataFolder)
-        } catch {
-            throw ServerError(folderNotLocked: dataFolder, error)
-        }
-        secrets = try ServerSecrets(folder: dataFolder)
-        accounts = try AccountStore(folder: dataFolder)
+        folder = try StoppedFolder(dataFolder, container: container, environment: environment)
         disk = RealDisk(folder: dataFolder)
         do throws(StoreError) {
             registry = try SchemaRegistry(disk: disk, log: .none, manifest: FolderManifest.open(on: disk))
@@ -41,12 +27,10 @@ package final class FolderSchemas {
             case .damaged, .unknownVersion: throw ServerError(damaged: dataFolder, error)
             }
         }
-        self.container = container
-        self.environment = environment
     }
 
     /// Releases the folder for a server.
-    package func release() { lock.release() }
+    package func release() { folder.release() }
 
     /// The containers that have a schema or snapshots, in order. What only the journal holds is not among them, nor are
     /// names that are too long for a file's.
@@ -59,7 +43,7 @@ package final class FolderSchemas {
     }
 
     /// The schema of the environment.
-    package var schema: Schema { registry[container][environment].schema }
+    package var schema: Schema { registry[container][folder.environment].schema }
 
     /// Replaces development's schema, unless production would lose something.
     package func importSchema(_ schema: Schema, validatesOnly: Bool) throws(ServiceError) {
@@ -81,11 +65,11 @@ package final class FolderSchemas {
 
     /// Puts an account into a security role, or takes it out.
     package func setRoleMember(role: String, account: String, isMember: Bool) throws(ServiceError) {
-        guard let known = accounts.directory.account(named: account) else {
+        guard let known = folder.accounts.directory.account(named: account) else {
             throw ServiceError(.unknownItem, AccountTable.unknown(account).message)
         }
-        let user = userRecordName(of: known)
-        let environment = environment
+        let user = folder.view(known).userRecordName
+        let environment = folder.environment
         try change { (schemas) throws(ServiceError) in
             try schemas[environment].setMember(user, of: role, isMember)
         }
@@ -95,16 +79,12 @@ package final class FolderSchemas {
 
     /// All accounts in roles.
     package func roleMembers() -> [RoleMember] {
-        let members = registry[container][environment].members
+        let members = registry[container][folder.environment].members
         let names = Dictionary(
-            accounts.directory.list().map { (userRecordName(of: $0), $0.name) }, uniquingKeysWith: { first, _ in first }
-        )
+            folder.accounts.directory.list().map { (folder.view($0).userRecordName, $0.name) },
+            uniquingKeysWith: { first, _ in first })
         return members.keys.sorted().map {
             RoleMember(account: names[$0] ?? "", userRecordName: $0, roles: members[$0]!.sorted())
         }
-    }
-
-    private func userRecordName(of account: StoredAccount) -> String {
-        secrets.userRecordName(accountID: account.id, container: container, environment: environment)
     }
 }

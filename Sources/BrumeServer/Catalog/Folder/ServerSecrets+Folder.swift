@@ -1,5 +1,4 @@
 internal import BrumeService
-internal import BrumeStore
 internal import BrumeSystem
 
 extension ServerSecrets {
@@ -7,19 +6,18 @@ extension ServerSecrets {
     /// their owner only.
     init(folder: String) throws(ServerError) {
         do {
-            let keyPath = folder + "/secret.key"
+            let keyPath = folder + "/" + DataFolder.secretPath
             if !FileSystem.exists(keyPath) {
                 // The key is made before the folder holds anything. With a new key no account would find its data
                 // again.
-                let laterFiles = [MetaFile.path, ManifestFile.path, JournalExtent.path]
-                guard !laterFiles.contains(where: { FileSystem.exists(folder + "/" + $0) }) else {
+                guard !DataFolder.holdsData(folder) else {
                     throw ServerError(
                         .damaged, "\(keyPath) is missing, but the folder holds data; restore it from a backup")
                 }
                 try FileSystem.atomicReplace(keyPath, SecureRandom.bytes(32))
             }
             let key = try FileSystem.read(keyPath, limit: 4096)
-            let tokenPath = folder + "/admin.token"
+            let tokenPath = folder + "/" + DataFolder.operatorTokenPath
             if !FileSystem.exists(tokenPath) {
                 try FileSystem.atomicReplace(tokenPath, Array((AccountToken.make().token + "\n").utf8))
             }
