@@ -38,8 +38,9 @@ package final class DatabaseLoad {
     private var calls = FairQueue<Call>()
     private var clients: [ObjectIdentifier: Client] = [:]
     /// In the order in which they came, so that a run can be repeated.
-    private var users: [String] = []
-    private var knownUsers: Set<String> = []
+    private var users: [Identity] = []
+    /// The tokens of ``users``, each of whom is there once for each token.
+    private var knownTokens: Set<[UInt8]> = []
     private var listeners: [ObjectIdentifier: (Outcome) -> Void] = [:]
     /// In the order in which they came; some may have left.
     private var listenerOrder: [FarListener] = []
@@ -77,9 +78,9 @@ package final class DatabaseLoad {
     func left(_ client: Client) { clients[ObjectIdentifier(client)] = nil }
 
     /// Adds a user whose record the database should have. `make` is called at once if the database is loaded.
-    func userArrived(_ user: String, make: (LoadedDatabase) -> Void) {
+    func userArrived(_ user: Identity, make: (LoadedDatabase) -> Void) {
         switch outcome {
-        case nil: if knownUsers.insert(user).inserted { users.append(user) }
+        case nil: if knownTokens.insert(user.tokenHash).inserted { users.append(user) }
         case .success(let loaded): make(loaded)
         case .failure: break
         }
@@ -125,10 +126,10 @@ package final class DatabaseLoad {
     }
 
     /// Ends the load, with the database or an error. Returns the clients and users that arrived meanwhile.
-    func ended(_ outcome: Outcome) -> (clients: [Client], users: [String]) {
+    func ended(_ outcome: Outcome) -> (clients: [Client], users: [Identity]) {
         precondition(self.outcome == nil, "a database is loaded twice")
         self.outcome = outcome
-        defer { (clients, users, knownUsers) = ([:], [], []) }
+        defer { (clients, users, knownTokens) = ([:], [], []) }
         return (Array(clients.values), users)
     }
 

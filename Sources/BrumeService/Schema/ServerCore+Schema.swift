@@ -12,11 +12,9 @@ extension ServerCore {
     ) {
         let (share, isStrict) = (configuration.teacherShare, configuration.followsCloudKitQueryRules)
         lessons.add(of: account) { [self] isOver in
-            guard isStillValid(identity) else {
-                done(Self.revokedToken)
-                return isOver()
-            }
-            changeSchemas(of: identity.container) { (schemas) throws(ServiceError) in
+            changeSchemas(of: identity.container) { [self] (schemas) throws(ServiceError) in
+                // Asked when the change is made: what waits behind a revocation teaches nothing.
+                if !isStillValid(identity) { throw Self.revokedToken }
                 try schemas.development.learn(lesson, of: identity.userRecordName, share: share, isStrict: isStrict)
             } then: { error in
                 done(error)

@@ -21,9 +21,10 @@ extension Shard: DatabaseCacheHost {
             storage: storage, savedSequence: savedSequence)
     }
 
-    func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [String]) {
+    func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [Identity]) {
         for client in clients { settle(client, in: loaded) }
-        for user in users { ensureUserRecord(of: user, in: loaded) }
+        // Some may have been revoked while they waited.
+        for user in users where server.isStillValid(user) { ensureUserRecord(of: user.userRecordName, in: loaded) }
     }
 
     func databaseFailed(isDamaged: Bool) {

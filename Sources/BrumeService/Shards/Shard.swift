@@ -263,14 +263,11 @@ package final class Shard: @unchecked Sendable {
 
     private func ensureUserRecord(of client: Client, in id: DatabaseID) {
         if writeRefusal != nil { return }
-        let identity = client.identity
-        let user = identity.userRecordName
+        let user = client.identity
         switch databases.access(id, of: client.share.key) {
-        case .loaded(let loaded): ensureUserRecord(of: user, in: loaded)
+        case .loaded(let loaded): ensureUserRecord(of: user.userRecordName, in: loaded)
         case .loading(let load):
-            load.userArrived(user) { [self] loaded in
-                if server.isStillValid(identity) { ensureUserRecord(of: user, in: loaded) }
-            }
+            load.userArrived(user) { [self] in ensureUserRecord(of: user.userRecordName, in: $0) }
         case .unavailable: break
         }
     }

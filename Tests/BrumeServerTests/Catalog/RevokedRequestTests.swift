@@ -55,6 +55,48 @@ struct RevokedRequestTests {
         #expect(storage.sequence(of: id) == sequence)
     }
 
+    @Test("a lesson that waits for another one is not given")
+    func secondLesson() throws {
+        let server = try SteppedServer(log: storage)
+        let catalog = try #require(server.catalog)
+        let (ada, bob) = (try server.connect(account: "a"), try server.connect(account: "b", device: 2))
+        catalog.isHeld = true
+        bob.start(.recordsModify, Self.save("x", "one"))
+        ada.start(.recordsModify, Self.save("y", "two"))
+        server.settle()
+        #expect(catalog.heldCount == 1, "lessons are given one by one")
+        let revocation = server.administer(.revokeTokens(name: "a"))
+        server.settle()
+        for _ in 0..<4 where !revocation.isAnswered {
+            catalog.finishNext()
+            server.settle()
+        }
+        #expect(revocation.isAnswered)
+        catalog.release()
+        server.settle()
+        let schema = try #require(catalog.schemas[SteppedServer.container]).development.schema
+        let fields = try #require(schema.recordTypes["Note"]).fields.map(\.name)
+        #expect(fields == ["one"])
+    }
+
+    @Test("its user record is not made when the database has been loaded")
+    func userRecord() throws {
+        let server = try SteppedServer(log: storage)
+        let log = try #require(server.log)
+        let (bob, id) = (try server.connect(account: "b", device: 2), privateDatabase(ofAccount: 1, server))
+        try bob.save(["first"])
+        log.opening = .held
+        let ada = server.greet(account: "a")
+        server.settle()
+        let revocation = server.administer(.revokeTokens(name: "a"))
+        server.settle()
+        #expect(revocation.isAnswered)
+        log.finishOpenings()
+        server.settle()
+        #expect(!ada.isOpen)
+        #expect(storage.sequence(of: id) == 0)
+    }
+
     @Test("a save of the public database that waits for its account's turn on another loop is not made")
     func otherLoop() throws {
         for loops in 2...8 {

@@ -27,7 +27,7 @@ struct DatabaseCacheTests {
                 hub: NotificationHub(database: database, head: .start, coder: EventCoder()), storage: storage,
                 savedSequence: savedSequence)
         }
-        func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [String]) { arrivals += 1 }
+        func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [Identity]) { arrivals += 1 }
         func databaseFailed(isDamaged: Bool) { damages.append(isDamaged) }
         func databaseLeaves(_ loaded: LoadedDatabase) { left.append(loaded.database.id) }
         func databaseLost(_ loaded: LoadedDatabase) { lost.append(loaded.database.id) }
