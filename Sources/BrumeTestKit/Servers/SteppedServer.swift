@@ -77,10 +77,12 @@ package final class SteppedServer: @unchecked Sendable {
     package func turn(after nanoseconds: UInt64 = 0) {
         nowNanoseconds += nanoseconds + turnNanoseconds
         turns += 1
-        for loop in runningLoops {
-            loop.step(
-                nowNanoseconds: nowNanoseconds, wallClockMilliseconds: Self.wallClockMilliseconds(nowNanoseconds))
-        }
+        for loop in runningLoops { turn(of: loop) }
+    }
+
+    /// A turn of one loop alone: the others are late.
+    package func turn(of loop: EventLoop) {
+        loop.step(nowNanoseconds: nowNanoseconds, wallClockMilliseconds: Self.wallClockMilliseconds(nowNanoseconds))
     }
 
     /// Whether the next turn has something to do.

@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeRandom
 import BrumeStore
 import BrumeTestKit
 import Testing
@@ -26,8 +27,8 @@ struct PublicReadingTests {
                 recordType: type, predicate: .comparison(.field("text"), .equal, .string("x"))))
     }
 
-    private func server() throws -> SteppedServer {
-        let server = try SteppedServer(adjust: { $0.loopCount = 2 })
+    private func server(loops: Int = 2) throws -> SteppedServer {
+        let server = try SteppedServer(adjust: { $0.loopCount = loops })
         let schema = try SchemaParser.parse(Self.schema)
         try server.changeSchemas { $0.development.schema = schema }
         return server
@@ -118,6 +119,33 @@ struct PublicReadingTests {
             return
         }
         #expect(error.code == .permissionFailure)
+    }
+
+    @Test("nothing that a role allowed reaches its reader once the operator is told that the role is gone")
+    func answersOnTheirWay() throws {
+        var answersBefore = 0
+        for seed in 0..<120 as Range<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            let server = try server(loops: 7)
+            // Changes come to the loops in order, so answers that go to an earlier one are told last.
+            try #require(server.loopOfPrivateDatabase(ofAccount: 2) < server.loopOfPublicDatabase)
+            try setReader(2, true, on: server)
+            let (writer, reader) = (try server.connect(account: "a"), try server.connect(account: "b", device: 8))
+            try writer.save(["x"], type: "Secret", database: .public) { _ in ["text": .string("x")] }
+            let stream = reader.startQuery(Self.query("Secret"))
+            let user = server.userRecordName(ofAccount: 2)
+            let taken = server.beginChangingSchemas { (schemas) throws(ServiceError) in
+                try schemas.development.setMember(user, of: "Reader", false)
+            }
+            while !taken.isCalled { server.turn(of: server.loops.randomElement(using: &random)!) }
+            let wasAnswered = reader.isAnswered(stream)
+            server.settle()
+            if case .success = reader.outcome(stream) {
+                #expect(wasAnswered, "seed \(seed)")
+                answersBefore += 1
+            }
+        }
+        #expect(answersBefore > 0, "some of the queries are earlier than the change")
     }
 
     @Test("the operator is answered when every loop knows")
