@@ -41,6 +41,8 @@ case $M in
         if [ $P = etcd ]; then for c in ${CONNS:-1 64}; do lg read $P -S -c $c -k $KEYS -t $SECS -r $REPS -x serializable; done; fi
         ;;
     fanout)
+        # The publisher is one connection more than the thousand that an account may have.
+        if [ $P = brume ]; then BRUME_OPTS="${BRUME_OPTS:-} --connections-per-account 1100"; fi
         fresh $P
         start_peer $P ${OPTS:-}
         for s in ${SUBS:-100 1000 5000}; do timeout 100 "$LG" fanout $P -p ${PORT[$P]} -P $PID $TREE -c $s -t $SECS -r $REPS -w ${WINDOW:-8}; done
