@@ -23,7 +23,7 @@ private final class StreamClient {
         func fill(_ connection: Connection) {
             while sent < total, !connection.isOutputFull {
                 let count = min(10_000, total - sent)
-                connection.withOutput(minimumCapacity: count) { space in
+                connection.withOutput(minimumCapacity: count, isNews: false) { space in
                     for index in 0..<count { space[index] = pattern(sent + index) }
                     return count
                 }

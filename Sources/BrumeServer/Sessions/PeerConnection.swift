@@ -23,7 +23,9 @@ package protocol PeerConnection: AnyObject {
     /// Takes what the peer has sent, without waiting for the loop to report it. The receiver is called from within.
     func readNow()
     /// Appends to the output in place. After ``close()`` this does nothing.
-    func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int)
+    ///
+    /// - Parameter isNews: Whether the peer does not wait for it: it may leave after what others wait for.
+    func withOutput(minimumCapacity: Int, isNews: Bool, _ body: (UnsafeMutableRawBufferPointer) -> Int)
     /// Closes once what is pending has been sent.
     func close()
     /// Closes at once; what is pending is lost.

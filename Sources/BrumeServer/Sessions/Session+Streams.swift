@@ -66,7 +66,7 @@ extension Session {
         let position = MessageCoder.positionField(event.position)
         machine.messagesSent(
             stream: stream, StreamCredit(messages: 1, bytes: position.count + event.message.count))
-        write(.message, stream: stream, payload: position, event.message)
+        write(.message, stream: stream, isNews: true, payload: position, event.message)
     }
 
     func maySendRun(_ stream: UInt32, atLeast credit: StreamCredit) -> Bool {
@@ -78,7 +78,7 @@ extension Session {
         let sent = StreamCredit(messages: run.events.count, bytes: framed.payloadByteCount)
         guard maySendRun(stream, atLeast: sent) else { return false }
         machine.messagesSent(stream: stream, sent)
-        connection.withOutput(minimumCapacity: framed.bytes.count) { target in
+        connection.withOutput(minimumCapacity: framed.bytes.count, isNews: true) { target in
             target.copyBytes(from: framed.bytes)
             return framed.bytes.count
         }

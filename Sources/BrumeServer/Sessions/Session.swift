@@ -230,12 +230,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     }
 
     func write(
-        _ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, payload front: [UInt8], _ back: [UInt8] = []
+        _ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, isNews: Bool = false, payload front: [UInt8],
+        _ back: [UInt8] = []
     ) {
         if isGone || isEnding { return }
         let payloadByteCount = front.count + back.count
         let header = FrameHeader(type: type, stream: stream, isLast: isLast, payloadByteCount: payloadByteCount)
-        connection.withOutput(minimumCapacity: FrameHeader.byteCount + payloadByteCount) { target in
+        connection.withOutput(minimumCapacity: FrameHeader.byteCount + payloadByteCount, isNews: isNews) { target in
             header.encode(to: target)
             let payload = UnsafeMutableRawBufferPointer(rebasing: target[FrameHeader.byteCount...])
             payload.copyBytes(from: front)

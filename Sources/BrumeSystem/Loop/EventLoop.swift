@@ -59,7 +59,7 @@ package final class EventLoop: @unchecked Sendable {
     private var freeSlots: [UInt32] = []
     private var unregistered: [ObjectIdentifier: any LoopHandler] = [:]
     private var continuing: [any LoopHandler] = []
-    @exclusivity(unchecked) private var flushing: [any LoopHandler] = []
+    @exclusivity(unchecked) private var flushing = FlushQueue()
     /// Whether the loop ends, and no turn comes after this one.
     private var isFinishing = false
     private var tasks: [Mailbox.Task] = []
@@ -219,20 +219,16 @@ package final class EventLoop: @unchecked Sendable {
 
     private func flush() {
         guard !flushing.isEmpty else { return }
-        let handlers = flushing
-        flushing.removeAll(keepingCapacity: true)
         // A handler that marks itself again (its quota of the turn is used up) goes on in the next turn.
-        var large: [any LoopHandler] = []
-        for handler in handlers {
-            if handler.hasMuchToSend { large.append(handler) } else { handler.turnEnding() }
-        }
-        if large.isEmpty { return }
+        let (handlers, prompt) = flushing.takeAll()
+        for handler in handlers[..<prompt] { handler.turnEnding() }
+        if prompt == handlers.count { return }
         let began = currentNanoseconds
-        for (index, handler) in large.enumerated() {
-            if index > 0, currentNanoseconds - began > Limits.flushNanoseconds, !isFinishing {
-                return flushing.insert(contentsOf: large[index...], at: 0)
+        for index in prompt..<handlers.count {
+            if index > prompt, currentNanoseconds - began > Limits.flushNanoseconds, !isFinishing {
+                return flushing.putBack(handlers[index...])
             }
-            handler.turnEnding()
+            handlers[index].turnEnding()
         }
     }
 

@@ -2,8 +2,9 @@
 protocol LoopHandler: AnyObject {
     /// The descriptor that was registered is ready.
     func socketReady(readable: Bool, writable: Bool)
-    /// Whether ``turnEnding()`` may take long: then it comes after the others', and maybe with a later turn.
-    var hasMuchToSend: Bool { get }
+    /// Whether ``turnEnding()`` has to come with this turn: a peer waits for it, and it does not take long. Otherwise
+    /// it comes after the others', and maybe with a later turn.
+    var sendsPromptly: Bool { get }
     /// The turn ends: a handler that was marked with ``EventLoop/flushAtEndOfTurn(_:)`` writes its output.
     func turnEnding()
     /// A turn after ``EventLoop/continueNextTurn(_:)`` has begun.

@@ -5,6 +5,7 @@ extension Connection {
     /// The only limit here is ``ConnectionLimits/outputBytesMax``, which ends the connection: check `isOutputFull`.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard acceptsOutput, bytes.count > 0 else { return }
+        hasNewsOnly = false
         changePlaintext { $0.append(bytes) }
         outputAppended()
     }
@@ -12,10 +13,14 @@ extension Connection {
     /// Appends to the output in place.
     /// - Parameters:
     ///   - minimumCapacity: The number of bytes that `body` may write; the buffer may be larger.
+    ///   - isNews: Whether the peer does not wait for it: it may be sent some turns later.
     ///   - body: Writes from the start of the buffer and returns how many bytes it wrote. Does nothing else with the
     ///     connection. Not called after the connection was closed.
-    package func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+    package func withOutput(
+        minimumCapacity: Int, isNews: Bool, _ body: (UnsafeMutableRawBufferPointer) -> Int
+    ) {
         guard acceptsOutput else { return }
+        hasNewsOnly = isNews && (hasNewsOnly || outputPlaintextBytes == 0)
         changePlaintext { $0.append(minimumCapacity: minimumCapacity, body) }
         outputAppended()
     }

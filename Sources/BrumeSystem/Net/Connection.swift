@@ -67,6 +67,8 @@ package final class Connection: @unchecked Sendable {
     /// A run of decryption is in progress: the loop's buffers hold input of this connection.
     var isFeeding = false
     var isMarkedForFlush = false
+    /// All of the output that waits for encryption is news: nobody has asked for it.
+    var hasNewsOnly = false
     var isMarkedForContinue = false
     /// The output was above the high-water mark, and the user waits for ``ConnectionDelegate/connectionDrained(_:)``.
     var isWaitingForDrain = false
@@ -239,7 +241,10 @@ extension Connection: LoopHandler {
         }
     }
 
-    var hasMuchToSend: Bool { state == .open && outputPlaintextBytes > Limits.promptOutputBytes }
+    var sendsPromptly: Bool {
+        state != .open || outputPlaintextBytes == 0
+            || (!hasNewsOnly && outputPlaintextBytes <= Limits.promptOutputBytes)
+    }
 
     func turnEnding() {
         isMarkedForFlush = false

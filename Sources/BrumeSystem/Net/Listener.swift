@@ -304,7 +304,7 @@ package final class Listener: @unchecked Sendable {
 
 extension Listener: LoopHandler {
     func socketReady(readable: Bool, writable: Bool) { acceptSome() }
-    var hasMuchToSend: Bool { false }
+    var sendsPromptly: Bool { true }
     func turnEnding() {}
     func turnContinuing() {
         continuesNextTurn = false

@@ -136,7 +136,7 @@ package final class LocalListener: @unchecked Sendable {
 
 extension LocalListener: LoopHandler {
     func socketReady(readable: Bool, writable: Bool) { acceptSome() }
-    var hasMuchToSend: Bool { false }
+    var sendsPromptly: Bool { true }
     func turnEnding() {}
     func turnContinuing() {}
     func loopStopped() { close() }

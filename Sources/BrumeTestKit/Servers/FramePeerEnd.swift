@@ -29,7 +29,7 @@ final class FramePeerEnd: PeerConnection, @unchecked Sendable {
     func resumeReading() { isReadingPaused = false }
     func readNow() { deliver() }
 
-    func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+    func withOutput(minimumCapacity: Int, isNews: Bool, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         if !isOpen { return }
         var bytes = [UInt8](repeating: 0, count: minimumCapacity)
         let count = bytes.withUnsafeMutableBytes(body)

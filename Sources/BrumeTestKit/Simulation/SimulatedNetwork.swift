@@ -205,7 +205,7 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
 
     func readNow() { read() }
 
-    func withOutput(minimumCapacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+    func withOutput(minimumCapacity: Int, isNews: Bool, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         if isClosing || isEnded { return }
         var frame = [UInt8](repeating: 0, count: minimumCapacity)
         let count = frame.withUnsafeMutableBytes(body)
