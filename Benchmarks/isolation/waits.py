@@ -15,6 +15,10 @@ import json
 import multiprocessing
 import os
 import random
+import resource
+import selectors
+import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,10 +27,11 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "Tests", "Python"))
-from brume_client import BrumeError, Client, Protocol, predicate  # noqa: E402
+from brume_client import CREDIT, BrumeError, Client, Protocol, predicate  # noqa: E402
 
 CONTAINER = "iCloud.com.example.isolation"
 LIMIT_MILLISECONDS = 50
+ACCOUNTS = ",".join(["ada", "eve"] + [f"fan{number}" for number in range(8)])
 p = None
 
 
@@ -93,8 +98,9 @@ class Attack:
     # Where the attack is on queries of others, what the victim asks the public database for: a type, and a number in its lists `n`.
     victims_query = None
 
-    def __init__(self, client, number, chance):
+    def __init__(self, ready, client, number, chance):
         self.client, self.number, self.chance, self.round = client, number, chance, 0
+        self.ready = ready
         self.zone = "_defaultZone"
         self.prepare()
 
@@ -297,6 +303,39 @@ class Fragments(Attack):
         modify(self.client, self.scope, self.zone, saves)
 
 
+class Audience(Attack):
+    """Saves in the public database, of which thousands of devices are told."""
+    scope = 1
+    devices = 2_000
+
+    def prepare(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        self.sockets = []
+        self.selector = selectors.DefaultSelector()
+        for index in range(self.devices):
+            fan = f"fan{2 * self.number + index % 2}"
+            device = connect(self.ready, fan)
+            if index < 2:
+                subscribe(device, self.scope, "fans", "Fan", EVERYTHING)
+            device.open_notifications().next_event()
+            # As if the device kept up with everything.
+            device._send(CREDIT, 1 if index >= 2 else 2, payload=struct.pack(">II", 1_000_000, 1 << 29))
+            device._socket.setblocking(False)
+            self.selector.register(device._socket, selectors.EVENT_READ)
+            self.sockets.append(device)
+
+    def act(self):
+        self.round += 1
+        modify(self.client, self.scope, self.zone, [record(self.key("fan"), "Fan", n=p.Value(int64_value=self.round))])
+        for key, _ in self.selector.select(0):
+            try:
+                while key.fileobj.recv(16_384):
+                    pass
+            except (ssl.SSLWantReadError, BlockingIOError):
+                pass
+
+
 class Nothing(Attack):
     """For comparison: what the machine itself makes a call wait."""
 
@@ -309,20 +348,21 @@ ATTACKS = {
     "references": References, "orphans": Orphans, "terms": Terms, "public-terms": PublicTerms, "words": Words,
     "matching": Matching, "grapheme": Grapheme, "events": Events, "locations": Locations, "indexed": Indexed,
     "overwrites": Overwrites, "parts": Parts, "flood": Flood,
-    "fragments": Fragments,
+    "fragments": Fragments, "audience": Audience,
 }
 
 
 class Mixed:
     """All attacks by chance."""
 
-    def __init__(self, client, number, chance):
-        self.client, self.number, self.chance, self.attacks = client, number, chance, {}
+    def __init__(self, ready, client, number, chance):
+        self.ready, self.client, self.number, self.chance, self.attacks = ready, client, number, chance, {}
 
     def act(self):
-        name = self.chance.choice(sorted(ATTACKS))
+        # Thousands of connections are not made on the way.
+        name = self.chance.choice(sorted(set(ATTACKS) - {"audience"}))
         if name not in self.attacks:
-            self.attacks[name] = ATTACKS[name](self.client, self.number, self.chance)
+            self.attacks[name] = ATTACKS[name](self.ready, self.client, self.number, self.chance)
         self.attacks[name].act()
 
 
@@ -332,7 +372,7 @@ def attacker(ready, name, number, seed, seconds, begun, counts):
     client = connect(ready, "eve")
     made = Mixed if name == "random" else ATTACKS[name]
     try:
-        attack = made(client, number, random.Random(f"{seed}/{number}"))
+        attack = made(ready, client, number, random.Random(f"{seed}/{number}"))
     except BrumeError as error:
         counts.put((0, f"prepare: {error}"))
         begun.wait()
@@ -391,7 +431,7 @@ def run(brume, name, seed, seconds, connections):
     with tempfile.TemporaryDirectory(prefix="brume-isolation-") as folder:
         ready_file = os.path.join(folder, "ready.json")
         server = subprocess.Popen(
-            [brume, "dev", "--accounts", "ada,eve", "--loops", "1", "--ready-file", ready_file, "--data", os.path.join(folder, "data")],
+            [brume, "dev", "--accounts", ACCOUNTS, "--loops", "1", "--ready-file", ready_file, "--data", os.path.join(folder, "data")],
             stdout=subprocess.DEVNULL, stderr=open(os.path.join(folder, "log"), "w"), stdin=subprocess.DEVNULL)
         try:
             while not os.path.exists(ready_file):

@@ -80,6 +80,8 @@ package enum ServiceLimits {
     /// a microsecond or two, but texts of many characters are cut to their length.
     static let eventsPerLook = 64
     static let publicationNanoseconds: UInt64 = 4_000_000
+    /// How long it gives them to devices in one turn, and for how long it writes them to streams.
+    static let deliveryNanoseconds: UInt64 = 2_000_000
 
     /// Events of one database that wait to be made; beyond this the users whom later commits concern are told to fetch.
     package static let eventsWaiting = 65_536

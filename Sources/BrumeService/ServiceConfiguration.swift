@@ -50,6 +50,8 @@ package struct ServiceConfiguration: Sendable {
     package var waitingEvents = ServiceLimits.eventsWaiting
     /// Events for devices that a loop makes in one turn.
     package var eventsPerTurn = ServiceLimits.eventsPerTurn
+    /// How long a loop gives events to devices in one turn, and for how long it sends them on streams.
+    package var deliveryNanoseconds = ServiceLimits.deliveryNanoseconds
     /// Zones with fewer records have no indexes: see `Database.indexedZoneMinimum`.
     package var indexedZoneMinimum = 256
     /// Encoded bytes of the records that an account's private databases may hold together, unless it has a quota of its

@@ -34,6 +34,8 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     /// Events of the public database that wait for the stream; at most ``ServiceLimits/publicEventsUnderWay``.
     private var inbox: [NotificationDelivery] = []
     private var firstInInbox = 0
+    /// Whether the shard has it among the streams that have events to send.
+    var isListed = false
     /// The device's acknowledgements in the public database.
     var acknowledgements = AcknowledgementRelay()
     private var databases = Databases()
@@ -176,10 +178,11 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     func receivedPublic(_ deliveries: [NotificationDelivery]) {
         if isClosed { return }
         inbox += deliveries
-        pumpPublic()
+        shard.hasNews(self)
     }
 
-    private func pumpPublic() {
+    /// Sends the events of the public database that may leave.
+    func pumpPublic() {
         var count = 0
         while firstInInbox < inbox.count, isReady, !isClosed, mayReceivePublic, door.maySend(responder.call) {
             position[.publicDatabase] = inbox[firstInInbox].place

@@ -14,26 +14,52 @@ extension NotificationHub {
         mailbox.undeliveredBytes += bytes
     }
 
-    /// Whether ``deliver()`` has anything to do.
+    /// Whether devices were not given the newest events.
     var hasUndelivered: Bool { !undelivered.isEmpty }
 
-    /// Gives the devices the events that were published since the last time. At the end of each turn.
-    func deliver() {
-        let mailboxes = exchange(&undelivered, with: [])
-        undeliveredEvents = 0
-        for mailbox in mailboxes {
-            (mailbox.undeliveredCount, mailbox.undeliveredBytes) = (0, 0)
-            var run: NotificationRun?
-            for listener in mailbox.listeners {
-                if run?.start != listener.place { run = self.run(of: mailbox, after: listener.place) }
-                if let run, !run.leavesOut(listener.device), listener.take(run) {
-                    listener.place = run.end
-                    listener.flush()
-                } else {
-                    pump(listener, mailbox)
-                }
+    /// Whether devices have to be given events before more are made, so that the rings drop none before.
+    var mustDeliver: Bool {
+        undeliveredEvents >= ServiceLimits.undeliveredEvents || (hasUndelivered && ringBytes > backlogBytes)
+    }
+
+    /// Gives all devices the events that were published since the last time.
+    func deliver() { deliver { true } }
+
+    /// Gives devices the events that were published since the last time, user by user. A user's devices are as many as
+    /// an account's connections, so they are given theirs together; the users of a public database are not bounded.
+    ///
+    /// - Parameter goesOn: Asked after each user whether there is time for the next one's devices.
+    func deliver(while goesOn: () -> Bool) {
+        var done = 0
+        while done < undelivered.count, done == 0 || goesOn() {
+            deliver(to: undelivered[done])
+            done += 1
+        }
+        undelivered.removeFirst(done)
+        if isPublic, !mustDeliver { dropOldest() }
+    }
+
+    /// Gives the devices of one user what they were not given.
+    func deliver(to mailbox: NotificationMailbox) {
+        undeliveredEvents -= mailbox.undeliveredCount
+        (mailbox.undeliveredCount, mailbox.undeliveredBytes) = (0, 0)
+        var run: NotificationRun?
+        for listener in mailbox.listeners {
+            if run?.start != listener.place { run = self.run(of: mailbox, after: listener.place) }
+            if let run, !run.leavesOut(listener.device), listener.take(run) {
+                listener.place = run.end
+                listener.flush()
+            } else {
+                pump(listener, mailbox)
             }
         }
+    }
+
+    /// The same before the ring drops what they were not given.
+    func deliverNow(to mailbox: NotificationMailbox) {
+        guard let index = undelivered.firstIndex(where: { $0 === mailbox }) else { return }
+        undelivered.remove(at: index)
+        deliver(to: mailbox)
     }
 
     /// The events after a place; nil if there are none, some are missing, or they are many.

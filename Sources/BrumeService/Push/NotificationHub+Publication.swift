@@ -75,14 +75,17 @@ extension NotificationHub {
     /// Publishes all events of a durable commit at once.
     func publish(_ publication: Publication) {
         enqueue(publication)
-        while isPublishing { _ = publish(atMost: .max) }
+        while isPublishing {
+            _ = publish(atMost: .max)
+            if mustDeliver { deliver() }
+        }
         publishedCommits = []
     }
 
     /// Returns when the commits were made whose last events were published since the previous call.
     func takePublishedCommits() -> [UInt64] { exchange(&publishedCommits, with: []) }
 
-    /// Makes waiting events, the oldest commit's first. Returns how many.
+    /// Makes waiting events, the oldest commit's first. Returns how many. Call it when ``mustDeliver`` is false.
     func publish(atMost limit: Int) -> Int {
         var (count, done) = (0, 0)
         while true {
@@ -104,10 +107,9 @@ extension NotificationHub {
             }
         }
         publishing.removeFirst(done)
-        // Before the rings drop events that no device was given. The room of each ring is checked with each event
-        // above, the room that all rings share here.
-        if undeliveredEvents >= ServiceLimits.undeliveredEvents || ringBytes > backlogBytes { deliver() }
-        if isPublic { dropOldest() }
+        // The room of each ring is checked with each event above, the room that all rings share here; devices are given
+        // events before their ring drops them.
+        if isPublic, !mustDeliver { dropOldest() }
         return count
     }
 
@@ -130,7 +132,7 @@ extension NotificationHub {
         index -= publication.matches.matches.count
         let mailbox = mailbox(of: publishing.overflowingOwners[index])
         let position = mailbox.nextPosition(inCommit: publication.sequence)
-        if mailbox.undeliveredCount > 0 { deliver() }
+        if mailbox.undeliveredCount > 0 { deliverNow(to: mailbox) }
         note(mailbox) { mailbox.overflow(at: position) }
         list(mailbox, bytes: 0)
     }
@@ -150,7 +152,7 @@ extension NotificationHub {
             event.hint = NotificationRing.Hint(
                 subscription: kept, committedMilliseconds: publication.committedMilliseconds)
         }
-        if mailbox.undeliveredCount > 0, !mailbox.keepsUndelivered(with: event) { deliver() }
+        if mailbox.undeliveredCount > 0, !mailbox.keepsUndelivered(with: event) { deliverNow(to: mailbox) }
         note(mailbox) { mailbox.append(event) }
         list(mailbox, bytes: NotificationRing.bytes(of: event))
         figures.published += 1

@@ -39,6 +39,8 @@ package final class NotificationHub {
     /// Mailboxes with devices that were not given the newest events, each once.
     @exclusivity(unchecked) var undelivered: [NotificationMailbox] = []
     @exclusivity(unchecked) var undeliveredEvents = 0
+    /// Whether the shard has it among the hubs whose devices are to be given something.
+    var isListed = false
     /// All rings' events, oldest first, where several users share the room for them.
     @exclusivity(unchecked) var order: [(mailbox: NotificationMailbox, position: ChangePosition)] = []
     private var firstInOrder = 0

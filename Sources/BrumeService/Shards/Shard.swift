@@ -68,6 +68,8 @@ package final class Shard: @unchecked Sendable {
     package let gate = DurabilityGate()
     /// Hubs with events that have not been delivered to their devices.
     @exclusivity(unchecked) var undeliveredHubs: [NotificationHub] = []
+    /// Streams with events of databases of other loops, or of the public one, that were not sent yet, each once.
+    @exclusivity(unchecked) var streamsWithNews: [DeviceStream] = []
     /// Hubs with events of durable commits that are not in their rings yet.
     @exclusivity(unchecked) var publishingHubs: [LoadedDatabase] = []
     /// Whether devices may have listened to an empty database of which nothing is known any more: see
@@ -75,7 +77,7 @@ package final class Shard: @unchecked Sendable {
     var mayHaveForgottenDevices: Bool
     /// Scans of records for types that schemas do not know, each with its database.
     var lessonScans = FairQueue<(scan: LessonScan, database: LoadedDatabase)>()
-    /// The times of the commits whose events are delivered in this turn.
+    /// The times of the commits whose events were made and are being delivered.
     @exclusivity(unchecked) var publishedCommits: [UInt64] = []
     /// Events that were made in this turn, and the time that it took.
     var eventsOfTurn = 0
@@ -108,7 +110,7 @@ package final class Shard: @unchecked Sendable {
         }
         loop.turnEnded = { [unowned self] in
             submit()
-            deliverEvents()
+            tellDevices()
             queryBudget.turnEnded()
             turnNumber += 1
             if databases.mayDrop { databases.dropIdleDatabases() }
@@ -125,6 +127,7 @@ package final class Shard: @unchecked Sendable {
         turns = FairQueue()
         timeShares = [:]
         undeliveredHubs = []
+        streamsWithNews = []
         publishingHubs = []
         lessonScans = FairQueue()
         databases.abandon()

@@ -432,6 +432,57 @@ struct NotificationHubTests {
             told.allSatisfy { $0.first == "s n" || $0.first == "fetchFromToken(BrumeModel.DatabaseScope.public)" })
         #expect(told.contains { $0.first != "s n" }, "the limit was not reached")
     }
+
+    @Test("devices are given events user by user, as long as there is time, and later ones lose nothing")
+    func userByUser() throws {
+        let users = ["_a", "_b", "_c"]
+        for user in users { subscribe(user) }
+        let hub = hub()
+        let takers = try users.enumerated().map { index, user in
+            let taker = Taker(UInt8(index + 1))
+            _ = try hub.add(taker, of: user, place: here).get()
+            return taker
+        }
+        func publish(_ name: String) throws {
+            let commit = try #require(modify([name: "Note"]))
+            hub.enqueue(
+                NotificationHub.Publication(
+                    sequence: commit.sequence, origin: .server, committedMilliseconds: 1, hints: [],
+                    matches: commit.matches))
+            _ = hub.publish(atMost: 64)
+        }
+        try publish("x")
+        hub.deliver { false }
+        #expect(takers.map(\.taken.count) == [1, 0, 0] && hub.hasUndelivered, "one at least")
+        try publish("y")
+        hub.deliver { false }
+        #expect(takers.map(\.taken.count) == [1, 2, 0] && hub.undeliveredEvents == 3)
+        hub.deliver { true }
+        #expect(takers.allSatisfy { $0.summary == ["s x", "s y"] } && !hub.hasUndelivered)
+        #expect(takers.map(\.runs) == [[1, 1], [2], [2]])
+    }
+
+    @Test("no more events are made while devices have to be given what there is")
+    func deliveryComesFirst() throws {
+        subscribe("_a")
+        let hub = hub(backlogBytes: 4_096)
+        let taker = Taker(1)
+        _ = try hub.add(taker, of: "_a", place: here).get()
+        for index in 0..<40 {
+            let commit = try #require(modify(["r\(index)": "Note"]))
+            hub.enqueue(
+                NotificationHub.Publication(
+                    sequence: commit.sequence, origin: .server, committedMilliseconds: 1, hints: [],
+                    matches: commit.matches))
+        }
+        while hub.isPublishing {
+            if hub.mustDeliver { hub.deliver { false } }
+            #expect(!hub.mustDeliver)
+            _ = hub.publish(atMost: 4)
+        }
+        hub.deliver()
+        #expect(taker.summary == (0..<40).map { "s r\($0)" }, "no event was dropped before its device got it")
+    }
 }
 
 @Suite("The hub of a private database")
