@@ -112,6 +112,8 @@ final class SimulatedServer: @unchecked Sendable {
         configuration.backlogEvents = options.backlogEvents * (options.brokenPromise == .keepsAllEvents ? 1_000 : 1)
         configuration.eventsPerTurn = options.eventsPerTurn
         configuration.waitingEvents = options.waitingEvents
+        // The turn's clock stands still.
+        if options.tellsOneByOne { configuration.deliveryNanoseconds = 0 }
         configuration.shortLoadBytes = options.shortLoadBytes
         configuration.callsPerLoad = options.callsPerLoad
         configuration.accountTurnUndurableBytes = options.undurableBytes

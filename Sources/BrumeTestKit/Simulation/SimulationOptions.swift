@@ -70,6 +70,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     /// Events that a loop makes in one turn, and those of a database that may wait to be made.
     package var eventsPerTurn: Int
     package var waitingEvents: Int
+    /// Whether a loop tells one user's devices, and sends on one stream, in each turn.
+    package var tellsOneByOne: Bool
 
     package init(seed: UInt64, brokenPromise: BrokenPromise? = nil) {
         self.seed = seed
@@ -114,6 +116,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         undurableBytes = [1, 1_000, 1024 * 1024][number(0...2)]
         eventsPerTurn = [1, 4, 1_024][number(0...2)]
         waitingEvents = [1, 6, 65_536][number(0...2)]
+        tellsOneByOne = number(0...1) == 0
         if let brokenPromise { show(brokenPromise) }
     }
 
@@ -142,7 +145,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "failedload=1/\(failedLoadOneIn) waiting=\(callsPerLoad) "
             + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(allTombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
             + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s "
-            + "undurable=\(undurableBytes)B events=\(eventsPerTurn)/\(waitingEvents)"
+            + "undurable=\(undurableBytes)B events=\(eventsPerTurn)/\(waitingEvents)\(tellsOneByOne ? "/1" : "")"
     }
 }
 
