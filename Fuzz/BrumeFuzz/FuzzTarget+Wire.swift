@@ -94,12 +94,13 @@ extension FuzzTarget {
                 coder.encodeCreateTokenRequest(name: "a"), coder.encodeRevokeTokensRequest(name: "a"), [], [],
                 coder.encodeQueryRequest(FuzzSamples.queryRequest),
                 coder.encodeQuotaRequest(name: "a", change: .bytes(5)), coder.encodeListContainersRequest(after: "a"),
+                coder.encodeHandlesRequest(name: "a", change: HandleChange(email: "e@x", phone: "")),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 23
+    private static let requestCount = 24
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -148,6 +149,7 @@ extension FuzzTarget {
             check(request, coder.encodeQueryRequest(request), coder.decodeQueryRequest)
         case 21: _ = try coder.decodeQuotaRequest(bytes)
         case 22: _ = try coder.decodeListContainersRequest(bytes)
+        case 23: _ = try coder.decodeHandlesRequest(bytes)
         default: try coder.decodeHealthRequest(bytes)
         }
     }

@@ -15,10 +15,10 @@ extension ClientSession {
 
     /// Makes an account with one token, which is returned this once.
     package nonisolated func addAccount(
-        name: String, email: String
+        name: String, email: String, phone: String = ""
     ) async throws(ServiceError) -> (account: Account, token: String) {
         try await self.request(
-            .adminAddAccount, effect: .once, { $0.encodeAddAccountRequest(name: name, email: email) },
+            .adminAddAccount, effect: .once, { $0.encodeAddAccountRequest(name: name, email: email, phone: phone) },
             { (coder, bytes) throws(ServiceError) in try coder.decodeAddAccountResponse(bytes) })
     }
 
@@ -59,6 +59,16 @@ extension ClientSession {
         try await self.request(
             .adminRevokeTokens, effect: .once, { $0.encodeRevokeTokensRequest(name: name) },
             { (coder, bytes) throws(ServiceError) in try coder.decodeRevokeTokensResponse(bytes) })
+    }
+
+    /// An account, after the change of its handles, if there is one.
+    package nonisolated func handles(
+        ofAccount name: String, change: HandleChange
+    ) async throws(ServiceError) -> Account {
+        // To change them twice is to change them once.
+        try await self.request(
+            .adminHandles, effect: .none, { $0.encodeHandlesRequest(name: name, change: change) },
+            { (coder, bytes) throws(ServiceError) in try coder.decodeHandlesResponse(bytes) })
     }
 
     /// What an account's private database in the connection's container may hold and holds, after the change, if there

@@ -3410,7 +3410,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   (ProtobufCMessageInit) brume__store__v1__snapshot_block__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__stored_account__field_descriptors[6] =
+static const ProtobufCFieldDescriptor brume__store__v1__stored_account__field_descriptors[7] =
 {
   {
     "name",
@@ -3484,19 +3484,32 @@ static const ProtobufCFieldDescriptor brume__store__v1__stored_account__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "phone",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredAccount, phone),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__stored_account__field_indices_by_name[] = {
   2,   /* field[2] = created_milliseconds */
   1,   /* field[1] = email */
   3,   /* field[3] = id */
   0,   /* field[0] = name */
+  6,   /* field[6] = phone */
   5,   /* field[5] = quota */
   4,   /* field[4] = token_hashes */
 };
 static const ProtobufCIntRange brume__store__v1__stored_account__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__stored_account__descriptor =
 {
@@ -3506,7 +3519,7 @@ const ProtobufCMessageDescriptor brume__store__v1__stored_account__descriptor =
   "Brume__Store__V1__StoredAccount",
   "brume.store.v1",
   sizeof(Brume__Store__V1__StoredAccount),
-  6,
+  7,
   brume__store__v1__stored_account__field_descriptors,
   brume__store__v1__stored_account__field_indices_by_name,
   1,  brume__store__v1__stored_account__number_ranges,

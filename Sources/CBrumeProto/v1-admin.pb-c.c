@@ -1267,6 +1267,141 @@ void   brume__v1__revoke_tokens_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__revoke_tokens_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__handles_request__init
+                     (Brume__V1__HandlesRequest         *message)
+{
+  static const Brume__V1__HandlesRequest init_value = BRUME__V1__HANDLES_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__handles_request__get_packed_size
+                     (const Brume__V1__HandlesRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__handles_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__handles_request__pack
+                     (const Brume__V1__HandlesRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__handles_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__handles_request__pack_to_buffer
+                     (const Brume__V1__HandlesRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__handles_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__HandlesRequest *
+       brume__v1__handles_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__HandlesRequest *)
+     protobuf_c_message_unpack (&brume__v1__handles_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__handles_request__free_unpacked
+                     (Brume__V1__HandlesRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__handles_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__handle__init
+                     (Brume__V1__Handle         *message)
+{
+  static const Brume__V1__Handle init_value = BRUME__V1__HANDLE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__handle__get_packed_size
+                     (const Brume__V1__Handle *message)
+{
+  assert(message->base.descriptor == &brume__v1__handle__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__handle__pack
+                     (const Brume__V1__Handle *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__handle__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__handle__pack_to_buffer
+                     (const Brume__V1__Handle *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__handle__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__Handle *
+       brume__v1__handle__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__Handle *)
+     protobuf_c_message_unpack (&brume__v1__handle__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__handle__free_unpacked
+                     (Brume__V1__Handle *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__handle__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__handles_response__init
+                     (Brume__V1__HandlesResponse         *message)
+{
+  static const Brume__V1__HandlesResponse init_value = BRUME__V1__HANDLES_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__handles_response__get_packed_size
+                     (const Brume__V1__HandlesResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__handles_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__handles_response__pack
+                     (const Brume__V1__HandlesResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__handles_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__handles_response__pack_to_buffer
+                     (const Brume__V1__HandlesResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__handles_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__HandlesResponse *
+       brume__v1__handles_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__HandlesResponse *)
+     protobuf_c_message_unpack (&brume__v1__handles_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__handles_response__free_unpacked
+                     (Brume__V1__HandlesResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__handles_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__v1__quota_request__init
                      (Brume__V1__QuotaRequest         *message)
 {
@@ -2170,7 +2305,7 @@ const ProtobufCMessageDescriptor brume__v1__list_role_members_response__descript
   (ProtobufCMessageInit) brume__v1__list_role_members_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__account__field_descriptors[5] =
+static const ProtobufCFieldDescriptor brume__v1__account__field_descriptors[6] =
 {
   {
     "name",
@@ -2232,18 +2367,31 @@ static const ProtobufCFieldDescriptor brume__v1__account__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "phone",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Account, phone),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__account__field_indices_by_name[] = {
   2,   /* field[2] = created_milliseconds */
   1,   /* field[1] = email */
   0,   /* field[0] = name */
+  5,   /* field[5] = phone */
   3,   /* field[3] = tokens */
   4,   /* field[4] = user_record_name */
 };
 static const ProtobufCIntRange brume__v1__account__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor brume__v1__account__descriptor =
 {
@@ -2253,14 +2401,14 @@ const ProtobufCMessageDescriptor brume__v1__account__descriptor =
   "Brume__V1__Account",
   "brume.v1",
   sizeof(Brume__V1__Account),
-  5,
+  6,
   brume__v1__account__field_descriptors,
   brume__v1__account__field_indices_by_name,
   1,  brume__v1__account__number_ranges,
   (ProtobufCMessageInit) brume__v1__account__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__add_account_request__field_descriptors[2] =
+static const ProtobufCFieldDescriptor brume__v1__add_account_request__field_descriptors[3] =
 {
   {
     "name",
@@ -2286,15 +2434,28 @@ static const ProtobufCFieldDescriptor brume__v1__add_account_request__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "phone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__AddAccountRequest, phone),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__add_account_request__field_indices_by_name[] = {
   1,   /* field[1] = email */
   0,   /* field[0] = name */
+  2,   /* field[2] = phone */
 };
 static const ProtobufCIntRange brume__v1__add_account_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor brume__v1__add_account_request__descriptor =
 {
@@ -2304,7 +2465,7 @@ const ProtobufCMessageDescriptor brume__v1__add_account_request__descriptor =
   "Brume__V1__AddAccountRequest",
   "brume.v1",
   sizeof(Brume__V1__AddAccountRequest),
-  2,
+  3,
   brume__v1__add_account_request__field_descriptors,
   brume__v1__add_account_request__field_indices_by_name,
   1,  brume__v1__add_account_request__number_ranges,
@@ -2920,6 +3081,146 @@ const ProtobufCMessageDescriptor brume__v1__revoke_tokens_response__descriptor =
   brume__v1__revoke_tokens_response__field_indices_by_name,
   1,  brume__v1__revoke_tokens_response__number_ranges,
   (ProtobufCMessageInit) brume__v1__revoke_tokens_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__handles_request__field_descriptors[3] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__HandlesRequest, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "email",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__HandlesRequest, email),
+    &brume__v1__handle__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "phone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__HandlesRequest, phone),
+    &brume__v1__handle__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__handles_request__field_indices_by_name[] = {
+  1,   /* field[1] = email */
+  0,   /* field[0] = name */
+  2,   /* field[2] = phone */
+};
+static const ProtobufCIntRange brume__v1__handles_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__v1__handles_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.HandlesRequest",
+  "HandlesRequest",
+  "Brume__V1__HandlesRequest",
+  "brume.v1",
+  sizeof(Brume__V1__HandlesRequest),
+  3,
+  brume__v1__handles_request__field_descriptors,
+  brume__v1__handles_request__field_indices_by_name,
+  1,  brume__v1__handles_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__handles_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__handle__field_descriptors[1] =
+{
+  {
+    "text",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Handle, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__handle__field_indices_by_name[] = {
+  0,   /* field[0] = text */
+};
+static const ProtobufCIntRange brume__v1__handle__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__v1__handle__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.Handle",
+  "Handle",
+  "Brume__V1__Handle",
+  "brume.v1",
+  sizeof(Brume__V1__Handle),
+  1,
+  brume__v1__handle__field_descriptors,
+  brume__v1__handle__field_indices_by_name,
+  1,  brume__v1__handle__number_ranges,
+  (ProtobufCMessageInit) brume__v1__handle__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__handles_response__field_descriptors[1] =
+{
+  {
+    "account",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__HandlesResponse, account),
+    &brume__v1__account__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__handles_response__field_indices_by_name[] = {
+  0,   /* field[0] = account */
+};
+static const ProtobufCIntRange brume__v1__handles_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__v1__handles_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.HandlesResponse",
+  "HandlesResponse",
+  "Brume__V1__HandlesResponse",
+  "brume.v1",
+  sizeof(Brume__V1__HandlesResponse),
+  1,
+  brume__v1__handles_response__field_descriptors,
+  brume__v1__handles_response__field_indices_by_name,
+  1,  brume__v1__handles_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__handles_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__v1__quota_request__field_descriptors[3] =
@@ -4017,13 +4318,14 @@ const ProtobufCMessageDescriptor brume__v1__stats_response__descriptor =
   (ProtobufCMessageInit) brume__v1__stats_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[15] =
+static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[16] =
 {
   { "AddAccount", &brume__v1__add_account_request__descriptor, &brume__v1__add_account_response__descriptor },
   { "ListAccounts", &brume__v1__list_accounts_request__descriptor, &brume__v1__list_accounts_response__descriptor },
   { "RemoveAccount", &brume__v1__remove_account_request__descriptor, &brume__v1__remove_account_response__descriptor },
   { "CreateToken", &brume__v1__create_token_request__descriptor, &brume__v1__create_token_response__descriptor },
   { "RevokeTokens", &brume__v1__revoke_tokens_request__descriptor, &brume__v1__revoke_tokens_response__descriptor },
+  { "Handles", &brume__v1__handles_request__descriptor, &brume__v1__handles_response__descriptor },
   { "Quota", &brume__v1__quota_request__descriptor, &brume__v1__quota_response__descriptor },
   { "ListContainers", &brume__v1__list_containers_request__descriptor, &brume__v1__list_containers_response__descriptor },
   { "Snapshot", &brume__v1__snapshot_request__descriptor, &brume__v1__snapshot_response__descriptor },
@@ -4038,19 +4340,20 @@ static const ProtobufCMethodDescriptor brume__v1__admin__method_descriptors[15] 
 const unsigned brume__v1__admin__method_indices_by_name[] = {
   0,        /* AddAccount */
   3,        /* CreateToken */
-  10,        /* DeploySchema */
-  8,        /* ExportSchema */
-  9,        /* ImportSchema */
+  11,        /* DeploySchema */
+  9,        /* ExportSchema */
+  5,        /* Handles */
+  10,        /* ImportSchema */
   1,        /* ListAccounts */
-  6,        /* ListContainers */
-  13,        /* ListRoleMembers */
-  5,        /* Quota */
+  7,        /* ListContainers */
+  14,        /* ListRoleMembers */
+  6,        /* Quota */
   2,        /* RemoveAccount */
-  11,        /* ResetSchema */
+  12,        /* ResetSchema */
   4,        /* RevokeTokens */
-  12,        /* SetRoleMember */
-  7,        /* Snapshot */
-  14         /* Stats */
+  13,        /* SetRoleMember */
+  8,        /* Snapshot */
+  15         /* Stats */
 };
 const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
 {
@@ -4059,7 +4362,7 @@ const ProtobufCServiceDescriptor brume__v1__admin__descriptor =
   "Admin",
   "Brume__V1__Admin",
   "brume.v1",
-  15,
+  16,
   brume__v1__admin__method_descriptors,
   brume__v1__admin__method_indices_by_name
 };
@@ -4103,13 +4406,21 @@ void brume__v1__admin__revoke_tokens(ProtobufCService *service,
   assert(service->descriptor == &brume__v1__admin__descriptor);
   service->invoke(service, 4, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
+void brume__v1__admin__handles(ProtobufCService *service,
+                               const Brume__V1__HandlesRequest *input,
+                               Brume__V1__HandlesResponse_Closure closure,
+                               void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__admin__descriptor);
+  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
 void brume__v1__admin__quota(ProtobufCService *service,
                              const Brume__V1__QuotaRequest *input,
                              Brume__V1__QuotaResponse_Closure closure,
                              void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__list_containers(ProtobufCService *service,
                                        const Brume__V1__ListContainersRequest *input,
@@ -4117,7 +4428,7 @@ void brume__v1__admin__list_containers(ProtobufCService *service,
                                        void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__snapshot(ProtobufCService *service,
                                 const Brume__V1__SnapshotRequest *input,
@@ -4125,7 +4436,7 @@ void brume__v1__admin__snapshot(ProtobufCService *service,
                                 void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 8, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__export_schema(ProtobufCService *service,
                                      const Brume__V1__ExportSchemaRequest *input,
@@ -4133,7 +4444,7 @@ void brume__v1__admin__export_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 8, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 9, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__import_schema(ProtobufCService *service,
                                      const Brume__V1__ImportSchemaRequest *input,
@@ -4141,7 +4452,7 @@ void brume__v1__admin__import_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 9, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 10, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__deploy_schema(ProtobufCService *service,
                                      const Brume__V1__DeploySchemaRequest *input,
@@ -4149,7 +4460,7 @@ void brume__v1__admin__deploy_schema(ProtobufCService *service,
                                      void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 10, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 11, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__reset_schema(ProtobufCService *service,
                                     const Brume__V1__ResetSchemaRequest *input,
@@ -4157,7 +4468,7 @@ void brume__v1__admin__reset_schema(ProtobufCService *service,
                                     void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 11, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 12, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__set_role_member(ProtobufCService *service,
                                        const Brume__V1__SetRoleMemberRequest *input,
@@ -4165,7 +4476,7 @@ void brume__v1__admin__set_role_member(ProtobufCService *service,
                                        void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 12, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 13, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__list_role_members(ProtobufCService *service,
                                          const Brume__V1__ListRoleMembersRequest *input,
@@ -4173,7 +4484,7 @@ void brume__v1__admin__list_role_members(ProtobufCService *service,
                                          void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 13, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 14, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__stats(ProtobufCService *service,
                              const Brume__V1__StatsRequest *input,
@@ -4181,7 +4492,7 @@ void brume__v1__admin__stats(ProtobufCService *service,
                              void *closure_data)
 {
   assert(service->descriptor == &brume__v1__admin__descriptor);
-  service->invoke(service, 14, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 15, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__admin__init (Brume__V1__Admin_Service *service,
                              Brume__V1__Admin_ServiceDestroy destroy)

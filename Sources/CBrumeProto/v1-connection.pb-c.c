@@ -877,7 +877,7 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[30] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[31] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -909,16 +909,18 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[30] =
   { "METHOD_ADMIN_STATS", "BRUME__V1__METHOD__METHOD_ADMIN_STATS", 268 },
   { "METHOD_ADMIN_QUOTA", "BRUME__V1__METHOD__METHOD_ADMIN_QUOTA", 272 },
   { "METHOD_ADMIN_LIST_CONTAINERS", "BRUME__V1__METHOD__METHOD_ADMIN_LIST_CONTAINERS", 273 },
+  { "METHOD_ADMIN_HANDLES", "BRUME__V1__METHOD__METHOD_ADMIN_HANDLES", 274 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{256, 15},{272, 28},{0, 30}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{256, 15},{272, 28},{0, 31}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[30] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[31] =
 {
   { "METHOD_ADMIN_ADD_ACCOUNT", 15 },
   { "METHOD_ADMIN_CREATE_TOKEN", 18 },
   { "METHOD_ADMIN_DEPLOY_SCHEMA", 23 },
   { "METHOD_ADMIN_EXPORT_SCHEMA", 21 },
+  { "METHOD_ADMIN_HANDLES", 30 },
   { "METHOD_ADMIN_IMPORT_SCHEMA", 22 },
   { "METHOD_ADMIN_LIST_ACCOUNTS", 16 },
   { "METHOD_ADMIN_LIST_CONTAINERS", 29 },
@@ -953,9 +955,9 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  30,
+  31,
   brume__v1__method__enum_values_by_number,
-  30,
+  31,
   brume__v1__method__enum_values_by_name,
   8,
   brume__v1__method__value_ranges,

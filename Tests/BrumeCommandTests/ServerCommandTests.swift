@@ -169,6 +169,40 @@ struct ServerCommandTests {
         #expect(stopped.status == ExitCode.unreachable.rawValue, "\(stopped.errors)")
     }
 
+    @Test("accounts are found by an address and a number, which the operator changes beside a server and without one")
+    func handles() throws {
+        let folder = try TestFolder()
+        let data = folder.path + "/data"
+        func run(_ words: String...) throws -> CommandRun { try CommandRun(words + ["--data", data], in: folder) }
+        for words in [["--phone", "030 1"], ["--email", "a"], ["--email", ""]] {
+            let refused = try CommandRun(["account", "add", "ada"] + words + ["--data", data], in: folder)
+            #expect(refused.status == ExitCode.usage.rawValue, "\(words)")
+        }
+        #expect(!FileSystem.exists(data))
+        let added = try run("account", "add", "ada", "--email", "ada@x.com", "--phone", "+49 30 1", "--json").json()
+        #expect(added["phone"] == .string("+49301"))
+        #expect(try run("account", "add", "bob", "--email", "ADA@x.com").status == ExitCode.conflict.rawValue)
+        #expect(try run("account", "add", "bob").status == 0)
+        #expect(try run("account", "handles", "bob").output == ["bob: no e-mail address, no phone number"])
+
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--data", data])
+        #expect(try run("account", "handles", "ada").output == ["ada: ada@x.com, +49301"])
+        let taken = try run("account", "handles", "bob", "--phone", "+49-30-1")
+        #expect(
+            taken.status == ExitCode.conflict.rawValue && taken.errors.contains("is that of ada"), "\(taken.errors)")
+        let both = try run("account", "handles", "ada", "--phone", "+1234", "--no-phone")
+        #expect(both.status == ExitCode.usage.rawValue && both.errors.contains("not both"))
+        #expect(try run("account", "handles", "nobody", "--no-phone").status == ExitCode.notFound.rawValue)
+        #expect(try run("account", "handles", "ada", "--no-phone").output == ["ada: ada@x.com"])
+        let moved = try run("account", "handles", "bob", "--phone", "+49-30-1", "--email", "bob@x.com", "--json").json()
+        #expect(moved["email"] == .string("bob@x.com") && moved["phone"] == .string("+49301"))
+        server.closeInput()
+        #expect(server.wait() == 0)
+        #expect(try run("account", "handles", "bob").output == ["bob: bob@x.com, +49301"])
+        #expect(try run("account", "show", "bob").output.contains("phone:   +49301"))
+        #expect(try run("account", "list").output.contains { $0.hasPrefix("bob  bob@x.com, +49301  1 token") })
+    }
+
     @Test("an account is made with a quota of its own, and shown with it, beside a server and without one")
     func show() throws {
         let folder = try TestFolder()

@@ -1,7 +1,10 @@
 /// An account as the data folder keeps it.
 package struct StoredAccount: Equatable, Sendable {
     package var name: String
+    /// As the operator wrote it; empty for none.
     package var email: String
+    /// In the form of E.164; empty for none.
+    package var phone: String
     package var createdMilliseconds: Int64
     /// 16 random bytes; the user record names of every container and environment derive from them.
     package var id: [UInt8]
@@ -11,14 +14,18 @@ package struct StoredAccount: Equatable, Sendable {
     package var quotaBytes: Int?
 
     package init(
-        name: String, email: String, createdMilliseconds: Int64, id: [UInt8], tokenHashes: [[UInt8]] = [],
-        quotaBytes: Int? = nil
+        name: String, email: String, phone: String = "", createdMilliseconds: Int64, id: [UInt8],
+        tokenHashes: [[UInt8]] = [], quotaBytes: Int? = nil
     ) {
         self.name = name
         self.email = email
+        self.phone = phone
         self.createdMilliseconds = createdMilliseconds
         self.id = id
         self.tokenHashes = tokenHashes
         self.quotaBytes = quotaBytes
     }
+
+    /// By what others find the account.
+    package var handles: [Handle] { [Handle(email: email), Handle(phone: phone)].compactMap(\.self) }
 }

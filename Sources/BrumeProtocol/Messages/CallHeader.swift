@@ -38,6 +38,7 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let adminStats = Method(rawValue: 268)
     package static let adminQuota = Method(rawValue: 272)
     package static let adminListContainers = Method(rawValue: 273)
+    package static let adminHandles = Method(rawValue: 274)
 }
 
 /// Opens a call.

@@ -7,13 +7,30 @@ extension MessageCoder {
     /// Reads a request; the account's name is valid.
     package func decodeAddAccountRequest(
         _ bytes: UnsafeRawBufferPointer
-    ) throws(ServiceError) -> (name: String, email: String) {
+    ) throws(ServiceError) -> (name: String, email: String, phone: String) {
         let message = try request(brume__v1__add_account_request__unpack, bytes)
         let email = try text(message.pointee.email, "an email address")
-        guard email.utf8.count <= 320 else {
-            throw ServiceError(.invalidArguments, "an email address has \(email.utf8.count) bytes; the limit is 320")
+        let phone = try text(message.pointee.phone, "a phone number")
+        return (try Self.accountName(message.pointee.name), email, phone)
+    }
+
+    /// The name of the account, and what is to become of its handles.
+    package func decodeHandlesRequest(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> (name: String, change: HandleChange) {
+        let message = try request(brume__v1__handles_request__unpack, bytes)
+        var change = HandleChange()
+        if let email = message.pointee.email { change.email = try text(email.pointee.text, "an email address") }
+        if let phone = message.pointee.phone { change.phone = try text(phone.pointee.text, "a phone number") }
+        return (try Self.accountName(message.pointee.name), change)
+    }
+
+    package func encodeHandlesResponse(_ account: Account) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__handles_response__init)
+            message.pointee.account = arena.account(account)
+            return message
         }
-        return (try Self.accountName(message.pointee.name), email)
     }
 
     package func encodeAddAccountResponse(account: Account, token: String) -> [UInt8] {
@@ -181,6 +198,7 @@ extension MessageArena {
         let message = make(brume__v1__account__init)
         message.pointee.name = data(account.name)
         message.pointee.email = data(account.email)
+        message.pointee.phone = data(account.phone)
         message.pointee.created_milliseconds = account.createdMilliseconds
         message.pointee.tokens = UInt32(clamping: account.tokens)
         message.pointee.user_record_name = data(account.userRecordName)

@@ -4,13 +4,35 @@ internal import CBrumeProto
 
 /// Admin and health, the client's side.
 extension MessageCoder {
-    package func encodeAddAccountRequest(name: String, email: String) -> [UInt8] {
+    package func encodeAddAccountRequest(name: String, email: String, phone: String = "") -> [UInt8] {
         encode { arena in
             let message = arena.make(brume__v1__add_account_request__init)
             message.pointee.name = arena.data(name)
             message.pointee.email = arena.data(email)
+            message.pointee.phone = arena.data(phone)
             return message
         }
+    }
+
+    package func encodeHandlesRequest(name: String, change: HandleChange) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__handles_request__init)
+            message.pointee.name = arena.data(name)
+            func handle(_ text: String) -> UnsafeMutablePointer<Brume__V1__Handle> {
+                let handle = arena.make(brume__v1__handle__init)
+                handle.pointee.text = arena.data(text)
+                return handle
+            }
+            if let email = change.email { message.pointee.email = handle(email) }
+            if let phone = change.phone { message.pointee.phone = handle(phone) }
+            return message
+        }
+    }
+
+    package func decodeHandlesResponse(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Account {
+        let message = try answer(brume__v1__handles_response__unpack, bytes)
+        guard let account = message.pointee.account else { throw Self.unreadableAnswer("it holds no account") }
+        return Account(account)
     }
 
     package func decodeAddAccountResponse(
@@ -153,7 +175,8 @@ extension Account {
     fileprivate init(_ account: UnsafeMutablePointer<Brume__V1__Account>) {
         self.init(
             name: account.pointee.name.lossyText, email: account.pointee.email.lossyText,
-            createdMilliseconds: account.pointee.created_milliseconds, tokens: Int(account.pointee.tokens),
+            phone: account.pointee.phone.lossyText, createdMilliseconds: account.pointee.created_milliseconds,
+            tokens: Int(account.pointee.tokens),
             userRecordName: account.pointee.user_record_name.lossyText)
     }
 }

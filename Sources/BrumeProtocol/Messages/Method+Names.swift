@@ -16,7 +16,7 @@ extension Method {
         .adminDeploySchema: "Admin.DeploySchema", .adminResetSchema: "Admin.ResetSchema",
         .adminSetRoleMember: "Admin.SetRoleMember", .adminListRoleMembers: "Admin.ListRoleMembers",
         .adminStats: "Admin.Stats", .adminQuota: "Admin.Quota",
-        .adminListContainers: "Admin.ListContainers",
+        .adminListContainers: "Admin.ListContainers", .adminHandles: "Admin.Handles",
     ]
 
     /// Whether this version of the protocol has the method.

@@ -7,8 +7,8 @@ extension AdminRequest {
     init(_ method: Method, _ payload: UnsafeRawBufferPointer, coder: MessageCoder) throws(ServiceError) {
         switch method {
         case .adminAddAccount:
-            let (name, email) = try coder.decodeAddAccountRequest(payload)
-            self = .addAccount(name: name, email: email)
+            let (name, email, phone) = try coder.decodeAddAccountRequest(payload)
+            self = .addAccount(name: name, email: email, phone: phone)
         case .adminListAccounts: self = .listAccounts(after: try coder.decodeListAccountsRequest(payload))
         case .adminRemoveAccount:
             let (name, deletesData) = try coder.decodeRemoveAccountRequest(payload)
@@ -16,6 +16,9 @@ extension AdminRequest {
         case .adminListContainers: self = .listContainers(after: try coder.decodeListContainersRequest(payload))
         case .adminCreateToken: self = .createToken(name: try coder.decodeCreateTokenRequest(payload))
         case .adminRevokeTokens: self = .revokeTokens(name: try coder.decodeRevokeTokensRequest(payload))
+        case .adminHandles:
+            let (name, change) = try coder.decodeHandlesRequest(payload)
+            self = .handles(name: name, change)
         case .adminQuota:
             let (name, change) = try coder.decodeQuotaRequest(payload)
             self = .quota(name: name, change)

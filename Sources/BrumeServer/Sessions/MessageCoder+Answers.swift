@@ -32,6 +32,7 @@ extension MessageCoder {
         case .containers(let page): encodeListContainersResponse(page)
         case .tokenCreated(let token): encodeCreateTokenResponse(token: token)
         case .tokensRevoked(let count): encodeRevokeTokensResponse(revoked: count)
+        case .handles(let account): encodeHandlesResponse(account)
         case .quota(let quota): encodeQuotaResponse(quota)
         case .snapshotsWritten(let summary): encodeSnapshotResponse(summary)
         case .schema(let text, let fingerprint): encodeExportSchemaResponse(text: text, fingerprint: fingerprint)

@@ -14,6 +14,8 @@ package enum AccountChange: Equatable, Sendable {
     case addToken(hash: [UInt8], name: String)
     /// Revokes all tokens of the account.
     case revokeTokens(name: String)
+    /// Gives the account handles; one without a change stays as it is.
+    case setHandles(HandleChange, name: String)
     /// Gives the account a quota of its own in bytes (0 means no limit) or, with nil, the server's default again.
     case setQuota(bytes: Int?, name: String)
 
@@ -34,11 +36,12 @@ package enum AccountChange: Equatable, Sendable {
     ///
     /// - Parameter id: 16 bytes that no other account has; nil for random ones.
     package static func adding(
-        name: String, email: String, nowMilliseconds: Int64, id: [UInt8]? = nil
+        name: String, email: String, phone: String = "", nowMilliseconds: Int64, id: [UInt8]? = nil
     ) -> (change: AccountChange, token: String) {
         let (token, hash) = AccountToken.make()
         let account = StoredAccount(
-            name: name, email: email, createdMilliseconds: nowMilliseconds, id: id ?? SecureRandom.bytes(16),
+            name: name, email: email, phone: phone, createdMilliseconds: nowMilliseconds,
+            id: id ?? SecureRandom.bytes(16),
             tokenHashes: [hash])
         return (.add(account), token)
     }

@@ -9,6 +9,8 @@ package struct AccountTable: Sendable {
     private(set) var accounts: [String: StoredAccount] = [:]
     /// By the hash of a token.
     private(set) var holders: [[UInt8]: AccountHolder] = [:]
+    /// The names of the accounts that have a handle.
+    private var names: [Handle: String] = [:]
     /// By the account's id: the same object for as long as the account exists.
     private(set) var storages: [[UInt8]: AccountStorage] = [:]
 
@@ -22,8 +24,10 @@ package struct AccountTable: Sendable {
     /// Makes a change, or throws why it can't be made and leaves everything as it was.
     package mutating func apply(_ change: AccountChange) throws(AccountError) -> AccountChange.Effect {
         switch change {
-        case .add(let account):
+        case .add(var account):
             try check(account)
+            account.email = try checked(email: account.email, of: account.name)
+            account.phone = try checked(phone: account.phone, of: account.name)
             add(account)
             return AccountChange.Effect(before: nil, after: account)
         case .remove(let name): return removeForGood(try existing(name))
@@ -45,8 +49,19 @@ package struct AccountTable: Sendable {
                 account.tokenHashes.append(hash)
             }
         case .revokeTokens(let name): return try modify(name) { (account) in account.tokenHashes = [] }
+        case .setHandles(let change, let name): return try setHandles(change, of: name)
         case .setQuota(let bytes, let name): return try modify(name) { (account) in account.quotaBytes = bytes }
         }
+    }
+
+    private mutating func setHandles(
+        _ change: HandleChange, of name: String
+    ) throws(AccountError) -> AccountChange.Effect {
+        // What stays is not looked at: it may be from before there were rules for it.
+        let before = try existing(name)
+        let email = if let email = change.email { try checked(email: email, of: name) } else { before.email }
+        let phone = if let phone = change.phone { try checked(phone: phone, of: name) } else { before.phone }
+        return try modify(name) { (account) in (account.email, account.phone) = (email, phone) }
     }
 
     private mutating func modify(
@@ -64,6 +79,8 @@ package struct AccountTable: Sendable {
         accounts[account.name] = account
         let storage = storages[account.id] ?? AccountStorage(ofAccount: account.id, quotaBytes: account.quotaBytes)
         storages[account.id] = storage
+        // A file from before handles were unique may give one to two accounts: the first of them has it.
+        for handle in account.handles where names[handle] == nil { names[handle] = account.name }
         for hash in account.tokenHashes {
             holders[hash] = AccountHolder(name: account.name, id: account.id, storage: storage)
         }
@@ -77,6 +94,7 @@ package struct AccountTable: Sendable {
 
     private mutating func remove(_ account: StoredAccount) {
         accounts[account.name] = nil
+        for handle in account.handles where names[handle] == account.name { names[handle] = nil }
         for hash in account.tokenHashes { holders[hash] = nil }
     }
 
@@ -94,10 +112,6 @@ package struct AccountTable: Sendable {
     private func check(_ account: StoredAccount) throws(AccountError) {
         let name = account.name
         if let problem = Names.problemWithAccountName(name) { throw AccountError(.invalid, problem) }
-        if account.email.utf8.count > 254 || account.email.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-            throw AccountError(
-                .invalid, "an e-mail address has at most 254 bytes and no control characters")
-        }
         guard accounts[name] == nil else {
             throw AccountError(
                 .exists,
@@ -107,5 +121,29 @@ package struct AccountTable: Sendable {
         guard accounts.count < ServiceLimits.accounts else {
             throw AccountError(.limit, "the server has \(ServiceLimits.accounts) accounts, which is the limit")
         }
+    }
+
+    /// An e-mail address that the account may have, or an empty text for none.
+    private func checked(email: String, of name: String) throws(AccountError) -> String {
+        if email.isEmpty { return "" }
+        guard let handle = Handle(email: email) else { throw AccountError(.invalid, Handle.emailForm) }
+        try checkIsFree(handle, for: name, "the e-mail address")
+        return email
+    }
+
+    /// A phone number that the account may have, in the form in which it is kept, or an empty text for none.
+    private func checked(phone: String, of name: String) throws(AccountError) -> String {
+        if phone.isEmpty { return "" }
+        guard let handle = Handle(phone: phone), case .phone(let number) = handle else {
+            throw AccountError(.invalid, Handle.phoneForm)
+        }
+        try checkIsFree(handle, for: name, "the phone number")
+        return number
+    }
+
+    private func checkIsFree(_ handle: Handle, for name: String, _ title: String) throws(AccountError) {
+        guard let holder = names[handle], holder != name else { return }
+        throw AccountError(
+            .exists, "\(title) is that of \(holder), and belongs to one account; see brume account handles \(holder)")
     }
 }

@@ -35,7 +35,8 @@ package struct ServerSecrets: Sendable {
     /// An account as the operator sees it, with its user record name in a container and environment.
     package func view(_ account: StoredAccount, container: String, environment: Environment) -> Account {
         Account(
-            name: account.name, email: account.email, createdMilliseconds: account.createdMilliseconds,
+            name: account.name, email: account.email, phone: account.phone,
+            createdMilliseconds: account.createdMilliseconds,
             tokens: account.tokenHashes.count,
             userRecordName: userRecordName(accountID: account.id, container: container, environment: environment))
     }

@@ -19,9 +19,9 @@ extension ServerCore {
         _ request: AdminRequest, identity: Identity, _ give: @escaping @Sendable (AdminOutcome) -> Void
     ) {
         switch request {
-        case .addAccount(let name, let email):
+        case .addAccount(let name, let email, let phone):
             let (change, token) = AccountChange.adding(
-                name: name, email: email, nowMilliseconds: adminLoop.wallClockMilliseconds)
+                name: name, email: email, phone: phone, nowMilliseconds: adminLoop.wallClockMilliseconds)
             make(change, give) { [self] effect in
                 give(.success(.accountAdded(view(effect.after!, identity), token: token)))
             }
@@ -44,6 +44,10 @@ extension ServerCore {
             make(.revokeTokens(name: name), give) { [self] effect in
                 let tokens = effect.revokedTokens
                 endClients(ofTokens: tokens) { give(.success(.tokensRevoked(count: tokens.count))) }
+            }
+        case .handles(let name, let change):
+            make(.setHandles(change, name: name), give) { [self] effect in
+                give(.success(.handles(view(effect.after!, identity))))
             }
         case .quota(let name, let change):
             quota(ofAccount: name, change: change) { give($0.map { .quota($0) }.mapError(Self.serviceError)) }

@@ -9,6 +9,8 @@ package enum AdminAnswer: Sendable {
     case containers(ContainerPage)
     case tokenCreated(String)
     case tokensRevoked(count: Int)
+    /// The account after the change.
+    case handles(Account)
     case quota(AccountQuota)
     case snapshotsWritten(SnapshotSummary)
     case schema(text: String, fingerprint: UInt32)

@@ -2,12 +2,13 @@ package import BrumeModel
 
 /// A request of the operator. Its outcome is an ``AdminAnswer``.
 package enum AdminRequest: Sendable {
-    case addAccount(name: String, email: String)
+    case addAccount(name: String, email: String, phone: String = "")
     case listAccounts(after: String)
     case removeAccount(name: String, deletesData: Bool)
     case listContainers(after: String)
     case createToken(name: String)
     case revokeTokens(name: String)
+    case handles(name: String, HandleChange)
     case quota(name: String, QuotaChange?)
     case snapshot
     case exportSchema

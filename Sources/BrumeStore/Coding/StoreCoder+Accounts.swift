@@ -12,6 +12,7 @@ extension StoreCoder {
                 let message = arena.make(brume__store__v1__stored_account__init)
                 message.pointee.name = arena.data(account.name)
                 message.pointee.email = arena.data(account.email)
+                message.pointee.phone = arena.data(account.phone)
                 message.pointee.created_milliseconds = account.createdMilliseconds
                 message.pointee.id = arena.data(account.id)
                 message.pointee.n_token_hashes = account.tokenHashes.count
@@ -33,6 +34,7 @@ extension StoreCoder {
                 StoredAccount(
                     name: try text(account.pointee.name, "an account name"),
                     email: try text(account.pointee.email, "an email address"),
+                    phone: try text(account.pointee.phone, "a phone number"),
                     createdMilliseconds: account.pointee.created_milliseconds, id: account.pointee.id.array,
                     tokenHashes: UnsafeBufferPointer(
                         start: account.pointee.token_hashes, count: account.pointee.n_token_hashes

@@ -581,10 +581,14 @@ struct  Brume__Store__V1__StoredAccount
    * none: the server's default
    */
   Brume__Store__V1__StoredQuota *quota;
+  /*
+   * "+" and digits (E.164), or empty
+   */
+  ProtobufCBinaryData phone;
 };
 #define BRUME__STORE__V1__STORED_ACCOUNT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__stored_account__descriptor) \
-    , {0,NULL}, {0,NULL}, 0, {0,NULL}, 0,NULL, NULL }
+    , {0,NULL}, {0,NULL}, 0, {0,NULL}, 0,NULL, NULL, {0,NULL} }
 
 
 struct  Brume__Store__V1__StoredQuota

@@ -44,6 +44,9 @@ typedef struct Brume__V1__CreateTokenRequest Brume__V1__CreateTokenRequest;
 typedef struct Brume__V1__CreateTokenResponse Brume__V1__CreateTokenResponse;
 typedef struct Brume__V1__RevokeTokensRequest Brume__V1__RevokeTokensRequest;
 typedef struct Brume__V1__RevokeTokensResponse Brume__V1__RevokeTokensResponse;
+typedef struct Brume__V1__HandlesRequest Brume__V1__HandlesRequest;
+typedef struct Brume__V1__Handle Brume__V1__Handle;
+typedef struct Brume__V1__HandlesResponse Brume__V1__HandlesResponse;
 typedef struct Brume__V1__QuotaRequest Brume__V1__QuotaRequest;
 typedef struct Brume__V1__QuotaResponse Brume__V1__QuotaResponse;
 typedef struct Brume__V1__SnapshotRequest Brume__V1__SnapshotRequest;
@@ -239,10 +242,14 @@ struct  Brume__V1__Account
    * The user record name in the container and environment of the connection.
    */
   ProtobufCBinaryData user_record_name;
+  /*
+   * "+" and digits (E.164), or empty
+   */
+  ProtobufCBinaryData phone;
 };
 #define BRUME__V1__ACCOUNT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__account__descriptor) \
-    , {0,NULL}, {0,NULL}, 0, 0, {0,NULL} }
+    , {0,NULL}, {0,NULL}, 0, 0, {0,NULL}, {0,NULL} }
 
 
 struct  Brume__V1__AddAccountRequest
@@ -250,13 +257,17 @@ struct  Brume__V1__AddAccountRequest
   ProtobufCMessage base;
   ProtobufCBinaryData name;
   /*
-   * may be empty
+   * May be empty, as may the phone number. One account of the server has each; another one's is refused.
    */
   ProtobufCBinaryData email;
+  /*
+   * with + and the country's code
+   */
+  ProtobufCBinaryData phone;
 };
 #define BRUME__V1__ADD_ACCOUNT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__add_account_request__descriptor) \
-    , {0,NULL}, {0,NULL} }
+    , {0,NULL}, {0,NULL}, {0,NULL} }
 
 
 struct  Brume__V1__AddAccountResponse
@@ -437,6 +448,44 @@ struct  Brume__V1__RevokeTokensResponse
 #define BRUME__V1__REVOKE_TOKENS_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__revoke_tokens_response__descriptor) \
     , 0 }
+
+
+/*
+ * By what other users find the account.
+ */
+struct  Brume__V1__HandlesRequest
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData name;
+  /*
+   * None: it stays as it is.
+   */
+  Brume__V1__Handle *email;
+  Brume__V1__Handle *phone;
+};
+#define BRUME__V1__HANDLES_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__handles_request__descriptor) \
+    , {0,NULL}, NULL, NULL }
+
+
+struct  Brume__V1__Handle
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData text;
+};
+#define BRUME__V1__HANDLE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__handle__descriptor) \
+    , {0,NULL} }
+
+
+struct  Brume__V1__HandlesResponse
+{
+  ProtobufCMessage base;
+  Brume__V1__Account *account;
+};
+#define BRUME__V1__HANDLES_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__handles_response__descriptor) \
+    , NULL }
 
 
 typedef enum {
@@ -1279,6 +1328,63 @@ Brume__V1__RevokeTokensResponse *
 void   brume__v1__revoke_tokens_response__free_unpacked
                      (Brume__V1__RevokeTokensResponse *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__HandlesRequest methods */
+void   brume__v1__handles_request__init
+                     (Brume__V1__HandlesRequest         *message);
+size_t brume__v1__handles_request__get_packed_size
+                     (const Brume__V1__HandlesRequest   *message);
+size_t brume__v1__handles_request__pack
+                     (const Brume__V1__HandlesRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__handles_request__pack_to_buffer
+                     (const Brume__V1__HandlesRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__HandlesRequest *
+       brume__v1__handles_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__handles_request__free_unpacked
+                     (Brume__V1__HandlesRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__Handle methods */
+void   brume__v1__handle__init
+                     (Brume__V1__Handle         *message);
+size_t brume__v1__handle__get_packed_size
+                     (const Brume__V1__Handle   *message);
+size_t brume__v1__handle__pack
+                     (const Brume__V1__Handle   *message,
+                      uint8_t             *out);
+size_t brume__v1__handle__pack_to_buffer
+                     (const Brume__V1__Handle   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__Handle *
+       brume__v1__handle__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__handle__free_unpacked
+                     (Brume__V1__Handle *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__HandlesResponse methods */
+void   brume__v1__handles_response__init
+                     (Brume__V1__HandlesResponse         *message);
+size_t brume__v1__handles_response__get_packed_size
+                     (const Brume__V1__HandlesResponse   *message);
+size_t brume__v1__handles_response__pack
+                     (const Brume__V1__HandlesResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__handles_response__pack_to_buffer
+                     (const Brume__V1__HandlesResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__HandlesResponse *
+       brume__v1__handles_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__handles_response__free_unpacked
+                     (Brume__V1__HandlesResponse *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__V1__QuotaRequest methods */
 void   brume__v1__quota_request__init
                      (Brume__V1__QuotaRequest         *message);
@@ -1536,6 +1642,15 @@ typedef void (*Brume__V1__RevokeTokensRequest_Closure)
 typedef void (*Brume__V1__RevokeTokensResponse_Closure)
                  (const Brume__V1__RevokeTokensResponse *message,
                   void *closure_data);
+typedef void (*Brume__V1__HandlesRequest_Closure)
+                 (const Brume__V1__HandlesRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__Handle_Closure)
+                 (const Brume__V1__Handle *message,
+                  void *closure_data);
+typedef void (*Brume__V1__HandlesResponse_Closure)
+                 (const Brume__V1__HandlesResponse *message,
+                  void *closure_data);
 typedef void (*Brume__V1__QuotaRequest_Closure)
                  (const Brume__V1__QuotaRequest *message,
                   void *closure_data);
@@ -1590,6 +1705,10 @@ struct Brume__V1__Admin_Service
                         const Brume__V1__RevokeTokensRequest *input,
                         Brume__V1__RevokeTokensResponse_Closure closure,
                         void *closure_data);
+  void (*handles)(Brume__V1__Admin_Service *service,
+                  const Brume__V1__HandlesRequest *input,
+                  Brume__V1__HandlesResponse_Closure closure,
+                  void *closure_data);
   void (*quota)(Brume__V1__Admin_Service *service,
                 const Brume__V1__QuotaRequest *input,
                 Brume__V1__QuotaResponse_Closure closure,
@@ -1643,6 +1762,7 @@ void brume__v1__admin__init (Brume__V1__Admin_Service *service,
       function_prefix__ ## remove_account,\
       function_prefix__ ## create_token,\
       function_prefix__ ## revoke_tokens,\
+      function_prefix__ ## handles,\
       function_prefix__ ## quota,\
       function_prefix__ ## list_containers,\
       function_prefix__ ## snapshot,\
@@ -1673,6 +1793,10 @@ void brume__v1__admin__revoke_tokens(ProtobufCService *service,
                                      const Brume__V1__RevokeTokensRequest *input,
                                      Brume__V1__RevokeTokensResponse_Closure closure,
                                      void *closure_data);
+void brume__v1__admin__handles(ProtobufCService *service,
+                               const Brume__V1__HandlesRequest *input,
+                               Brume__V1__HandlesResponse_Closure closure,
+                               void *closure_data);
 void brume__v1__admin__quota(ProtobufCService *service,
                              const Brume__V1__QuotaRequest *input,
                              Brume__V1__QuotaResponse_Closure closure,
@@ -1744,6 +1868,9 @@ extern const ProtobufCMessageDescriptor brume__v1__create_token_request__descrip
 extern const ProtobufCMessageDescriptor brume__v1__create_token_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__revoke_tokens_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__revoke_tokens_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__handles_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__handle__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__handles_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__quota_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__quota_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__snapshot_request__descriptor;

@@ -88,15 +88,35 @@ enum Operator {
         return try ClientSession.unshared(configuration, adminToken: TokenText.read(path))
     }
 
-    func add(name: String, email: String) async throws -> (account: Account, token: String) {
+    func add(name: String, email: String, phone: String) async throws -> (account: Account, token: String) {
         switch self {
         case .running(let session):
-            do throws(ServiceError) {
-                return try await session.addAccount(name: name, email: email)
-            } catch  where error.code == .serverRejectedRequest {
-                throw CommandError(.conflict, error.message)
+            try await Self.tellingConflicts { () async throws(ServiceError) in
+                try await session.addAccount(name: name, email: email, phone: phone)
             }
-        case .stopped(let accounts): return try accounts.add(name: name, email: email)
+        case .stopped(let accounts): try accounts.add(name: name, email: email, phone: phone)
+        }
+    }
+
+    /// An account after the change of its handles.
+    func handles(ofAccount name: String, change: HandleChange) async throws -> Account {
+        switch self {
+        case .running(let session):
+            try await Self.tellingConflicts { () async throws(ServiceError) in
+                try await session.handles(ofAccount: name, change: change)
+            }
+        case .stopped(let accounts): try accounts.changeHandles(of: name, change)
+        }
+    }
+
+    /// A name or a handle that another account has is a conflict, whoever finds it.
+    private static func tellingConflicts<Answer>(
+        _ call: () async throws(ServiceError) -> Answer
+    ) async throws -> Answer {
+        do throws(ServiceError) {
+            return try await call()
+        } catch  where error.code == .serverRejectedRequest {
+            throw CommandError(.conflict, error.message)
         }
     }
 

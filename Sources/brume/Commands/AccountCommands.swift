@@ -18,6 +18,7 @@ enum AccountCommands {
             ["account", "add"], "make an account and print its token, this once", arguments: [name],
             options: [
                 OptionDefinition("email", "ADDRESS", "by which other users find it"),
+                OptionDefinition("phone", "NUMBER", "by which other users find it, such as \"+49 30 1234567\""),
                 OptionDefinition(
                     "quota", "SIZE", "a quota of its own, such as 10GiB; 0: no limit; counts in the command line only"),
             ] + options, notes: [note],
@@ -31,6 +32,26 @@ enum AccountCommands {
         CommandDefinition(
             ["account", "show"], "show one account, with its quota and what is used of it", arguments: [name],
             options: options, notes: [note], body: .asynchronous(show)),
+        CommandDefinition(
+            ["account", "handles"], "show or change by what other users find an account", arguments: [name],
+            options: [
+                OptionDefinition("email", "ADDRESS", "its e-mail address from now on"),
+                OptionDefinition("phone", "NUMBER", "its phone number from now on, such as \"+49 30 1234567\""),
+                OptionDefinition("no-email", nil, "it has no e-mail address any more"),
+                OptionDefinition("no-phone", nil, "it has no phone number any more"),
+            ] + options,
+            notes: [
+                note,
+                """
+                An address belongs to one account of the server, in whatever case it is written, and so does a number: one that \
+                another account has is refused. Nothing is sent to either.
+                """,
+            ],
+            examples: [
+                "brume account handles alice --email alice@example.com --data ./brume-data",
+                "brume account handles alice --no-phone",
+            ],
+            body: .asynchronous(handles)),
         CommandDefinition(
             ["account", "remove"], "remove an account with its tokens and, if you say so, its private data",
             arguments: [name],
@@ -80,16 +101,12 @@ enum AccountCommands {
 
     private static func add(_ invocation: Invocation) async throws -> ExitCode {
         try CommandOptions.checkAccountName(invocation.arguments[0], invocation)
-        let email = invocation.text("email") ?? ""
-        guard email.isEmpty || isAddress(email) else {
-            throw UsageError(
-                "--email takes an address such as alice@example.com, not \"\(email)\"", command: invocation.command)
-        }
+        let change = try handleChange(invocation)
         // A variable, or a file for several commands, means the quota of a server.
         let quota = invocation.flags.contains("quota") ? try invocation.byteSize("quota") : nil
         let access = try Operator(invocation, makesFolder: true)
         let (account, token) = try await access.add(
-            name: invocation.arguments[0], email: email)
+            name: invocation.arguments[0], email: change.email ?? "", phone: change.phone ?? "")
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object(members(of: account) + [("token", .string(token))]).line)
         } else {
@@ -101,10 +118,40 @@ enum AccountCommands {
         return .done
     }
 
-    /// Whether a text looks like an address: whoever means another thing is told, and nothing else is checked.
-    private static func isAddress(_ text: String) -> Bool {
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        return parts.count == 2 && !parts.contains(where: \.isEmpty) && !text.contains(where: \.isWhitespace)
+    /// What `--email`, `--phone` and their opposites say, once it is known to be right.
+    private static func handleChange(_ invocation: Invocation) throws -> HandleChange {
+        let change = HandleChange(email: invocation.text("email"), phone: invocation.text("phone"))
+        for (option, text, isHandle, form) in [
+            ("email", change.email, change.email.flatMap(Handle.init(email:)) != nil, Handle.emailForm),
+            ("phone", change.phone, change.phone.flatMap(Handle.init(phone:)) != nil, Handle.phoneForm),
+        ] {
+            if let text, !isHandle { throw UsageError("--\(option) \"\(text)\": \(form)", command: invocation.command) }
+        }
+        return change
+    }
+
+    private static func handles(_ invocation: Invocation) async throws -> ExitCode {
+        var change = try handleChange(invocation)
+        for (option, keyPath) in [("email", \HandleChange.email), ("phone", \HandleChange.phone)]
+        where invocation.isOn("no-\(option)") {
+            guard change[keyPath: keyPath] == nil else {
+                throw UsageError("give --\(option) or --no-\(option), not both", command: invocation.command)
+            }
+            change[keyPath: keyPath] = ""
+        }
+        let account = try await Operator(invocation).handles(ofAccount: invocation.arguments[0], change: change)
+        if invocation.isOn("json") {
+            Terminal.print(JSONValue.object(members(of: account)).line)
+        } else {
+            Terminal.print("\(account.name): \(handles(of: account) ?? "no e-mail address, no phone number")")
+        }
+        return .done
+    }
+
+    /// By what others find an account; nil if there is nothing.
+    private static func handles(of account: Account) -> String? {
+        let handles = [account.email, account.phone].filter { !$0.isEmpty }
+        return handles.isEmpty ? nil : handles.joined(separator: ", ")
     }
 
     private static func show(_ invocation: Invocation) async throws -> ExitCode {
@@ -120,6 +167,7 @@ enum AccountCommands {
             """
             name:    \(account.name)
             email:   \(account.email.isEmpty ? "-" : account.email)
+            phone:   \(account.phone.isEmpty ? "-" : account.phone)
             user:    \(account.userRecordName)
             created: \(created(account))
             tokens:  \(account.tokens)
@@ -146,9 +194,8 @@ enum AccountCommands {
             if invocation.isOn("json") {
                 Terminal.print(JSONValue.object(members(of: account)).line)
             } else {
-                let email = account.email.isEmpty ? "-" : account.email
                 let tokens = account.tokens == 1 ? "1 token" : "\(account.tokens) tokens"
-                Terminal.print("\(account.name)  \(email)  \(tokens)  \(account.userRecordName)")
+                Terminal.print("\(account.name)  \(handles(of: account) ?? "-")  \(tokens)  \(account.userRecordName)")
             }
         }
         return .done
@@ -268,7 +315,8 @@ enum AccountCommands {
     private static func members(of account: Account) -> [(key: String, value: JSONValue)] {
         [
             ("name", .string(account.name)), ("email", .string(account.email)),
-            ("user", .string(account.userRecordName)), ("tokens", .integer(Int64(account.tokens))),
+            ("phone", .string(account.phone)), ("user", .string(account.userRecordName)),
+            ("tokens", .integer(Int64(account.tokens))),
             ("created", .string(created(account))),
         ]
     }

@@ -209,10 +209,19 @@ struct MessageRoundTripTests {
     @Test("messages of the operator arrive as they were sent")
     func admin() throws {
         let account = Account(
-            name: "ada", email: "ada@example.com", createdMilliseconds: 5, tokens: 2,
+            name: "ada", email: "ada@example.com", phone: "+4930123", createdMilliseconds: 5, tokens: 2,
             userRecordName: RecordSamples.userName)
-        let add = try client.encodeAddAccountRequest(name: "ada", email: "").decoded(server.decodeAddAccountRequest)
-        #expect(add == ("ada", ""))
+        let add = try client.encodeAddAccountRequest(name: "ada", email: "a@b", phone: "+1")
+            .decoded(server.decodeAddAccountRequest)
+        #expect(add == ("ada", "a@b", "+1"))
+        for change in [
+            HandleChange(), HandleChange(email: "a@b"), HandleChange(phone: "+1"), HandleChange(email: "", phone: ""),
+        ] {
+            let request = try client.encodeHandlesRequest(name: "ada", change: change)
+                .decoded(server.decodeHandlesRequest)
+            #expect(request == ("ada", change))
+        }
+        #expect(try server.encodeHandlesResponse(account).decoded(client.decodeHandlesResponse) == account)
         let added = try server.encodeAddAccountResponse(account: account, token: "secret")
             .decoded(client.decodeAddAccountResponse)
         #expect(added == (account, "secret"))

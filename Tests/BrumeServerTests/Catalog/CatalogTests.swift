@@ -96,9 +96,12 @@ struct CatalogTests {
         }
     }
 
-    private static func account(_ name: String, id: UInt8 = 1, tokens: [[UInt8]] = []) -> StoredAccount {
+    private static func account(
+        _ name: String, email: String = "", phone: String = "", id: UInt8 = 1, tokens: [[UInt8]] = []
+    ) -> StoredAccount {
         StoredAccount(
-            name: name, email: "", createdMilliseconds: 5, id: [UInt8](repeating: id, count: 16), tokenHashes: tokens)
+            name: name, email: email, phone: phone, createdMilliseconds: 5, id: [UInt8](repeating: id, count: 16),
+            tokenHashes: tokens)
     }
 
     private static func hash(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
@@ -154,6 +157,58 @@ struct CatalogTests {
             ])
         #expect(scene.catalog.accounts.account(named: "ada")?.id.first == 1)
         #expect(scene.knownFields == ["text"])
+    }
+
+    @Test(
+        "one account has each address and number, however it is written, until it gives it up", arguments: Kind.allCases
+    )
+    func handles(kind: Kind) throws {
+        let scene = try Scene(kind)
+        func account(_ name: String) -> StoredAccount? { scene.catalog.accounts.account(named: name) }
+        scene.ask("ada", .add(Self.account("ada", email: "Ada@x.com", phone: "+49 30 1", id: 1)))
+        scene.ask("no address", .add(Self.account("eve", email: "eve", id: 2)))
+        scene.ask("no number", .add(Self.account("eve", phone: "030", id: 2)))
+        scene.ask("ada's address", .add(Self.account("bob", email: "ada@X.com", id: 2)))
+        scene.ask("ada's number", .add(Self.account("bob", phone: "+49301", id: 2)))
+        scene.ask("bob", .add(Self.account("bob", email: "bob@x.com", id: 2)))
+        scene.ask("taken", .setHandles(HandleChange(email: "ADA@x.com", phone: "+1 234"), name: "bob"))
+        scene.ask("other case", .setHandles(HandleChange(email: "ADA@x.com"), name: "ada"))
+        scene.ask("nobody", .setHandles(HandleChange(email: "c@x.com"), name: "cleo"))
+        scene.settle()
+        #expect(
+            scene.ended == [
+                "ada", "no address: invalid", "no number: invalid", "ada's address: exists", "ada's number: exists",
+                "bob", "taken: exists", "other case", "nobody: unknown",
+            ])
+        #expect(account("ada")?.email == "ADA@x.com" && account("ada")?.phone == "+49301")
+        #expect(account("bob")?.email == "bob@x.com" && account("bob")?.phone == "")
+        // Given up, and lost with the account.
+        scene.ask("give up", .setHandles(HandleChange(phone: ""), name: "ada"))
+        scene.ask("take", .setHandles(HandleChange(phone: "+49-30-1"), name: "bob"))
+        scene.ask("remove", .remove(name: "ada"))
+        scene.ask("take too", .setHandles(HandleChange(email: "ada@x.com"), name: "bob"))
+        scene.settle()
+        #expect(scene.ended.suffix(4) == ["give up", "take", "remove", "take too"])
+        #expect(account("bob")?.email == "ada@x.com" && account("bob")?.phone == "+49301")
+        scene.failing { scene.ask("full", .setHandles(HandleChange(email: "free@x.com"), name: "bob")) }
+        scene.ask("cleo", .add(Self.account("cleo", email: "free@x.com", id: 3)))
+        scene.settle()
+        #expect(scene.ended.last == "cleo" && account("bob")?.email == "ada@x.com")
+    }
+
+    @Test("accounts from before handles were unique keep what they have, and the first of two has the handle")
+    func formerHandles() throws {
+        var table = AccountTable([
+            Self.account("ada", email: "a@x", id: 1), Self.account("bob", email: "A@x", id: 2),
+            Self.account("cleo", email: "no address", id: 3),
+        ])
+        #expect(table.list.map(\.email) == ["a@x", "A@x", "no address"])
+        _ = try table.apply(.setQuota(bytes: 1, name: "bob"))
+        _ = try table.apply(.setHandles(HandleChange(phone: "+123"), name: "cleo"))
+        #expect(throws: AccountError.self) { _ = try table.apply(.setHandles(HandleChange(email: "a@X"), name: "bob")) }
+        _ = try table.apply(.setHandles(HandleChange(email: "b@x"), name: "bob"))
+        // Ada's is Ada's still.
+        #expect(throws: AccountError.self) { _ = try table.apply(.setHandles(HandleChange(email: "a@x"), name: "bob")) }
     }
 
     @Test("a change that can't be made durable never was, and the next one is made", arguments: Kind.allCases)

@@ -125,7 +125,7 @@ struct HostileDoorTests {
             let account = try server.addAccount("alice")
             for token in [nil, account] {
                 let peer = try await FrameClient.welcomed(server, token: token)
-                for method in Array(UInt64(256)...268) + [272, 273] {
+                for method in Array(UInt64(256)...268) + [272, 273, 274] {
                     #expect(try await peer.fail(method, []).code == .permissionFailure, "method \(method)")
                 }
             }

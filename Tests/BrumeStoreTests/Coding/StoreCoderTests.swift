@@ -61,7 +61,7 @@ struct StoreCoderTests {
             StoredAccount(
                 name: "ada", email: "", createdMilliseconds: 1, id: MessageSamples.operationID,
                 tokenHashes: [[UInt8](repeating: 3, count: 32), []]),
-            StoredAccount(name: "bob", email: "b@example.com", createdMilliseconds: -1, id: []),
+            StoredAccount(name: "bob", email: "b@example.com", phone: "+4930123", createdMilliseconds: -1, id: []),
             StoredAccount(name: "cleo", email: "", createdMilliseconds: 0, id: [1], quotaBytes: 0),
             StoredAccount(name: "dan", email: "", createdMilliseconds: 0, id: [2], quotaBytes: 5 << 40),
         ]

@@ -88,10 +88,10 @@ final class AccountStore: Sendable {
     ///
     /// - Parameter id: 16 bytes that no other account has; nil for random ones.
     func add(
-        name: String, email: String, nowMilliseconds: Int64, id: [UInt8]? = nil
+        name: String, email: String, phone: String = "", nowMilliseconds: Int64, id: [UInt8]? = nil
     ) throws(AccountError) -> (account: StoredAccount, token: String) {
         let (change, token) = AccountChange.adding(
-            name: name, email: email, nowMilliseconds: nowMilliseconds, id: id)
+            name: name, email: email, phone: phone, nowMilliseconds: nowMilliseconds, id: id)
         return (try self.change(change).after!, token)
     }
 

@@ -21,11 +21,14 @@ package final class FolderAccounts {
     package func release() { folder.release() }
 
     /// Makes an account with one token, which is returned this once.
-    package func add(name: String, email: String) throws(AccountError) -> (account: Account, token: String) {
+    package func add(
+        name: String, email: String, phone: String = ""
+    ) throws(AccountError) -> (account: Account, token: String) {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let milliseconds = Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-        let (account, token) = try accounts.add(name: name, email: email, nowMilliseconds: milliseconds)
+        let (account, token) = try accounts.add(
+            name: name, email: email, phone: phone, nowMilliseconds: milliseconds)
         return (folder.view(account), token)
     }
 
@@ -41,6 +44,11 @@ package final class FolderAccounts {
     /// Revokes all tokens of an account and returns how many there were.
     package func revokeTokens(name: String) throws(AccountError) -> Int {
         try accounts.change(.revokeTokens(name: name)).revokedTokens.count
+    }
+
+    /// Changes by what other users find an account, and returns the account.
+    package func changeHandles(of name: String, _ change: HandleChange) throws(AccountError) -> Account {
+        folder.view(try accounts.change(.setHandles(change, name: name)).after!)
     }
 
     /// An account's quota, after the change, if there is one. How much is used is unknown here, since records are not

@@ -1,0 +1,58 @@
+/// By what other users find an account, in the form in which handles are compared: one account of a server has each.
+package enum Handle: Hashable, Sendable {
+    /// An e-mail address in lower case. RFC 5321 would allow mail servers to tell upper case apart; people don't.
+    case email(String)
+    /// A phone number as E.164 has it: "+", the country's code, and the rest, in digits.
+    case phone(String)
+
+    /// What an address has at most, in bytes (RFC 5321, 4.5.3.1.3).
+    private static let emailBytes = 254
+    /// The digits of a phone number.
+    private static let phoneDigits = 3...15
+    /// With what phone numbers are written for people.
+    private static let phoneSeparators: Set<Unicode.Scalar> = [" ", "-", ".", "/", "(", ")"]
+
+    /// Returns nil for a text that does not look like an address, which is not checked any further.
+    package init?(email text: String) {
+        guard text.utf8.count <= Self.emailBytes else { return nil }
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts.contains(where: \.isEmpty),
+            !text.unicodeScalars.contains(where: { $0.properties.isWhitespace || $0.value < 0x20 || $0.value == 0x7F })
+        else { return nil }
+        self = .email(text.lowercased())
+    }
+
+    /// Returns nil for a text that is no number with its country's code.
+    package init?(phone text: String) {
+        guard text.utf8.count <= 4 * Self.phoneDigits.upperBound, text.unicodeScalars.first == "+" else { return nil }
+        var digits = ""
+        for scalar in text.unicodeScalars.dropFirst() {
+            if ("0"..."9").contains(scalar) {
+                digits.unicodeScalars.append(scalar)
+            } else if !Self.phoneSeparators.contains(scalar) {
+                return nil
+            }
+        }
+        guard Self.phoneDigits.contains(digits.count), digits.first != "0" else { return nil }
+        self = .phone("+" + digits)
+    }
+
+    package static let emailForm = "an e-mail address looks like alice@example.com and has at most 254 bytes"
+    package static let phoneForm =
+        "a phone number begins with + and the country's code, such as +49 30 1234567, and has 3 to 15 digits"
+}
+
+/// What becomes of an account's handles.
+package struct HandleChange: Equatable, Sendable {
+    /// The new e-mail address, empty for none; nil to leave it as it is.
+    package var email: String?
+    /// The new phone number, empty for none; nil to leave it as it is.
+    package var phone: String?
+
+    package init(email: String? = nil, phone: String? = nil) {
+        self.email = email
+        self.phone = phone
+    }
+
+    package var isEmpty: Bool { email == nil && phone == nil }
+}
