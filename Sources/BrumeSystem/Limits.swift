@@ -35,9 +35,10 @@ enum Limits {
     /// The pending output of a connection up to which it is not counted: most is sent by the end of the turn, and
     /// counting it would cost more than the memory is worth.
     static let uncountedOutputBytes = 4 * 1024
-    /// What a connection may have to send and be among the first that send at the end of a turn, if its peer waits.
+    /// What a connection may have to send of what its peer waits for and be among the first that send at the end of a
+    /// turn.
     static let promptOutputBytes = 16 * 1024
-    /// How long the others may send in one turn. The rest goes in the next ones, so that nobody waits for all of it.
+    /// How long those with more may send in one turn, and how long news is sent. The rest goes in the next turns.
     static let flushNanoseconds: UInt64 = 4_000_000
     /// Sessions that a client context keeps for resumption, one per host.
     static let clientSessions = 64

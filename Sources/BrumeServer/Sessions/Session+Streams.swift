@@ -66,7 +66,7 @@ extension Session {
         let position = MessageCoder.positionField(event.position)
         machine.messagesSent(
             stream: stream, StreamCredit(messages: 1, bytes: position.count + event.message.count))
-        write(.message, stream: stream, isNews: true, payload: position, event.message)
+        write(.message, stream: stream, isNews: !event.isAwaited, payload: position, event.message)
     }
 
     func maySendRun(_ stream: UInt32, atLeast credit: StreamCredit) -> Bool {

@@ -40,6 +40,8 @@ package struct StreamEvent: Sendable {
     package let position: [UInt8]
     /// An encoded `brume.v1.NotificationEvent` without its position, shared by all streams.
     package let message: [UInt8]
+    /// Whether the client waits for it, as for an answer.
+    package var isAwaited = false
 }
 
 /// Consecutive events for all streams that stand at one place, which are sent at once.

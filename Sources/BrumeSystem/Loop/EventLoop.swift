@@ -6,7 +6,8 @@ internal import Synchronization
 /// One thread that waits for sockets, timers and tasks of other threads, and runs their handlers.
 ///
 /// A turn: collect events (a quota), tasks from the mailbox, timers, the `turnEnded` hook, flush of the connections
-/// that were written to (one run of encryption and one send each), sleep until the next deadline.
+/// that were written to (one run of encryption and one send each; ``FlushOrder`` says which may wait for the next
+/// turn), sleep until the next deadline.
 ///
 /// `@unchecked Sendable`: the thread that calls `run()` owns everything here. Any thread may use only `execute`,
 /// `stop`, `start`, `join`, `isCurrent` and `name`; what these touch is atomic or behind the mailbox's lock. Before
@@ -219,17 +220,21 @@ package final class EventLoop: @unchecked Sendable {
 
     private func flush() {
         guard !flushing.isEmpty else { return }
+        for handler in flushing.takePrompt() { handler.turnEnding(.prompt) }
+        flush(.large)
+        flush(.news)
+    }
+
+    /// Sends for ``Limits/flushNanoseconds``, and the rest in the next turns, so that nobody waits for all of it.
+    private func flush(_ order: FlushOrder) {
         // A handler that marks itself again (its quota of the turn is used up) goes on in the next turn.
-        let (handlers, prompt) = flushing.takeAll()
-        for handler in handlers[..<prompt] { handler.turnEnding() }
-        if prompt == handlers.count { return }
+        var count = flushing.count(order)
+        if count == 0 { return }
         let began = currentNanoseconds
-        for index in prompt..<handlers.count {
-            if index > prompt, currentNanoseconds - began > Limits.flushNanoseconds, !isFinishing {
-                return flushing.putBack(handlers[index...])
-            }
-            handlers[index].turnEnding()
-        }
+        repeat {
+            flushing.takeFirst(order).turnEnding(order)
+            count -= 1
+        } while count > 0 && (isFinishing || currentNanoseconds - began < Limits.flushNanoseconds)
     }
 
     private func timeoutMilliseconds() -> Int32 {
@@ -298,8 +303,8 @@ package final class EventLoop: @unchecked Sendable {
         if !unregistered.isEmpty { unregistered[ObjectIdentifier(handler)] = nil }
     }
 
-    /// Calls `handler.turnEnding()` at the end of this turn.
-    func flushAtEndOfTurn(_ handler: any LoopHandler) { flushing.append(handler) }
+    /// Calls `handler.turnEnding(order)` at the end of this turn or, if the order lets others go first, of a later one.
+    func flush(_ handler: any LoopHandler, _ order: FlushOrder) { flushing.append(handler, order) }
 
     /// Calls `handler.turnContinuing()` early in the next turn, which begins without sleep.
     func continueNextTurn(_ handler: any LoopHandler) { continuing.append(handler) }

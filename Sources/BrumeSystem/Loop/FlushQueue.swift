@@ -1,32 +1,62 @@
-/// The handlers that have something to send at the end of a turn, in the order in which they were marked.
+/// When the output of a handler leaves, the most urgent first.
+enum FlushOrder: Int, Comparable {
+    /// At the end of the turn: the peer waits for it, and sending it takes microseconds.
+    case prompt
+    /// After that, for as long as the turn has time for it: the peer waits for it, and it is large.
+    case large
+    /// The same, with a time of its own: the peer has not asked for it. Thousands of devices may be told of one change.
+    case news
+
+    static func < (left: FlushOrder, right: FlushOrder) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The handlers that were marked to send at the end of a turn, a line for each order.
 ///
-/// What peers wait for is sent in the turn in which it was made. The rest, news and large outputs, is sent for
-/// ``Limits/flushNanoseconds`` a turn: thousands of devices may be told of one change, and a send takes microseconds.
-/// What is left comes first in the next turn; until then more may be added to it, which leaves with the same send.
+/// A handler may stand in several: what it sends then may have become more urgent since it was marked. It knows itself
+/// in which one it is to send.
 struct FlushQueue {
-    private var handlers: [any LoopHandler] = []
+    private var prompt: [any LoopHandler] = []
+    private var large = Line()
+    private var news = Line()
 
-    var isEmpty: Bool { handlers.isEmpty }
+    var isEmpty: Bool { prompt.isEmpty && large.count == 0 && news.count == 0 }
 
-    /// Adds a handler. It must not be in the queue.
-    mutating func append(_ handler: any LoopHandler) { handlers.append(handler) }
-
-    mutating func removeAll() { handlers.removeAll() }
-
-    /// Takes all handlers, those that go first in front, with how many they are.
-    mutating func takeAll() -> (handlers: [any LoopHandler], prompt: Int) {
-        var taken = handlers
-        handlers.removeAll(keepingCapacity: true)
-        let first = taken.firstIndex { !$0.sendsPromptly } ?? taken.count
-        if first == taken.count { return (taken, first) }
-        let rest = taken[first...]
-        taken.removeSubrange(first...)
-        taken += rest.lazy.filter(\.sendsPromptly)
-        let prompt = taken.count
-        taken += rest.lazy.filter { !$0.sendsPromptly }
-        return (taken, prompt)
+    mutating func append(_ handler: any LoopHandler, _ order: FlushOrder) {
+        switch order {
+        case .prompt: prompt.append(handler)
+        case .large: large.append(handler)
+        case .news: news.append(handler)
+        }
     }
 
-    /// Puts back what was not sent, before what was marked meanwhile.
-    mutating func putBack(_ rest: ArraySlice<any LoopHandler>) { handlers.insert(contentsOf: rest, at: 0) }
+    mutating func takePrompt() -> [any LoopHandler] { exchange(&prompt, with: []) }
+
+    /// How many stand in a line; those of ``FlushOrder/prompt`` are taken together.
+    func count(_ order: FlushOrder) -> Int { order == .large ? large.count : news.count }
+
+    mutating func takeFirst(_ order: FlushOrder) -> any LoopHandler {
+        order == .large ? large.takeFirst() : news.takeFirst()
+    }
+
+    mutating func removeAll() { self = FlushQueue() }
+
+    /// Handlers in the order in which they came. Takes no time that grows with the number of those who wait.
+    private struct Line {
+        private var handlers: [any LoopHandler] = []
+        private var first = 0
+
+        var count: Int { handlers.count - first }
+
+        mutating func append(_ handler: any LoopHandler) { handlers.append(handler) }
+
+        mutating func takeFirst() -> any LoopHandler {
+            let handler = handlers[first]
+            first += 1
+            if first * 2 >= handlers.count {
+                handlers.removeFirst(first)
+                first = 0
+            }
+            return handler
+        }
+    }
 }

@@ -2,11 +2,9 @@
 protocol LoopHandler: AnyObject {
     /// The descriptor that was registered is ready.
     func socketReady(readable: Bool, writable: Bool)
-    /// Whether ``turnEnding()`` has to come with this turn: a peer waits for it, and it does not take long. Otherwise
-    /// it comes after the others', and maybe with a later turn.
-    var sendsPromptly: Bool { get }
-    /// The turn ends: a handler that was marked with ``EventLoop/flushAtEndOfTurn(_:)`` writes its output.
-    func turnEnding()
+    /// A turn ends: a handler that was marked with ``EventLoop/flush(_:_:)`` writes its output, unless it has been
+    /// marked with another order since, or has written already.
+    func turnEnding(_ order: FlushOrder)
     /// A turn after ``EventLoop/continueNextTurn(_:)`` has begun.
     func turnContinuing()
     /// The loop ends: the handler has to release everything at once.

@@ -14,7 +14,7 @@ extension Connection {
             heldPlaintext.removeAll()
             setDeadline(afterMilliseconds: limits.writeStallTimeoutMilliseconds, .localClose)
             updateInterest()
-            flushAtEndOfTurn()
+            flushAtEndOfTurn(.prompt)
         case .closing, .lingering, .closed, .detached:
             break
         }
@@ -62,7 +62,7 @@ extension Connection {
         heldPlaintext.removeAll()
         cancelTimers()
         loop.forget(self)
-        flushAtEndOfTurn()
+        flushAtEndOfTurn(.prompt)
     }
 
     func cancelTimers() {

@@ -27,7 +27,7 @@ extension Connection {
             return terminate(.io(error))
         }
         loop.forget(self)
-        if outputPlaintextBytes > 0 { flushAtEndOfTurn() }
+        if outputPlaintextBytes > 0 { flushOutput() }
         delegate?.connectionEstablished(self)
     }
 

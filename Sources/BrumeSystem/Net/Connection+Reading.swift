@@ -131,7 +131,7 @@ extension Connection {
             guard state == .open else { return false }
             if !limits.awaitsIdentity { opened(hasAccount: false) }
             connecting = nil
-            if outputPlaintextBytes > 0 { flushAtEndOfTurn() }
+            if outputPlaintextBytes > 0 { flushOutput() }
             updateInterest()
             delegate?.connectionEstablished(self)
             return true

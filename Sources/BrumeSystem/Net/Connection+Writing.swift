@@ -1,12 +1,12 @@
 /// Output: from the user to the socket.
 extension Connection {
-    /// Appends bytes to the output, which is sent at the end of the turn. Does nothing after the connection was closed.
+    /// Appends bytes to the output, which is sent at the end of the turn or, where others go first (``FlushOrder``), of
+    /// a later one. Does nothing after the connection was closed.
     ///
     /// The only limit here is ``ConnectionLimits/outputBytesMax``, which ends the connection: check `isOutputFull`.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard acceptsOutput, bytes.count > 0 else { return }
-        hasNewsOnly = false
-        changePlaintext { $0.append(bytes) }
+        appendPlaintext(isNews: false) { $0.append(bytes) }
         outputAppended()
     }
 
@@ -20,8 +20,7 @@ extension Connection {
         minimumCapacity: Int, isNews: Bool, _ body: (UnsafeMutableRawBufferPointer) -> Int
     ) {
         guard acceptsOutput else { return }
-        hasNewsOnly = isNews && (hasNewsOnly || outputPlaintextBytes == 0)
-        changePlaintext { $0.append(minimumCapacity: minimumCapacity, body) }
+        appendPlaintext(isNews: isNews) { $0.append(minimumCapacity: minimumCapacity, body) }
         outputAppended()
     }
 
@@ -40,7 +39,7 @@ extension Connection {
             if pending > limits.outputBytesMax { return terminate(.outputOverflow) }
         }
         // Before the handshake is done the bytes wait for it; while the kernel takes none, for the socket.
-        if state == .open, outputCiphertextBytes == 0 { flushAtEndOfTurn() }
+        if state == .open, outputCiphertextBytes == 0 { flushOutput() }
     }
 
     /// Sends what is pending, as far as the kernel and the quota of the turn reach.
@@ -52,7 +51,7 @@ extension Connection {
         if countedOutputBytes > 0 { countOutput() }
         if state == .closing, pendingOutputBytes == 0 { return finishClosing() }
         // The quota is used up and the kernel has room: the rest goes in the next turn.
-        if outputPlaintextBytes > 0, outputCiphertextBytes == 0, state != .handshaking { flushAtEndOfTurn() }
+        if outputPlaintextBytes > 0, outputCiphertextBytes == 0, state != .handshaking { flushOutput() }
         if isWaitingForDrain, pendingOutputBytes <= limits.outputLowWaterBytes { continueNextTurn() }
         updateInterest()
         watchForStall()
@@ -152,7 +151,8 @@ extension Connection {
     private func armStallTimer(afterMilliseconds: UInt64) {
         stallTimer = loop.schedule(afterMilliseconds: afterMilliseconds) { [unowned self] in
             stallTimer = nil
-            guard pendingOutputBytes > 0 else { return }
+            // What waits for its turn on the loop is not stalled: sending it arms the timer again.
+            guard outputCiphertextBytes > 0 else { return }
             let waited = (loop.nowNanoseconds - min(lastProgressNanoseconds, loop.nowNanoseconds)) / 1_000_000
             if waited >= limits.writeStallTimeoutMilliseconds {
                 terminate(.writeStalled)

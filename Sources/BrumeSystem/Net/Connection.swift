@@ -3,8 +3,9 @@ internal import Glibc
 /// A TCP connection with TLS, or one to a process of the same machine without, on one event loop.
 ///
 /// Everything is asynchronous: `write` appends to a buffer, which is encrypted into full records and sent once at the
-/// end of the loop's turn; what the peer sends arrives at the delegate, decrypted. The loop keeps the connection, and
-/// the connection its delegate, until `connectionClosed`. An idle connection holds no buffers.
+/// end of the loop's turn or, where others go first (``FlushOrder``), of a later one; what the peer sends arrives at
+/// the delegate, decrypted. The loop keeps the connection, and the connection its delegate, until `connectionClosed`.
+/// An idle connection holds no buffers.
 ///
 /// `@unchecked Sendable`, so that a reference may travel in a task to the loop: all members but `peerAddress` are for
 /// the thread of `loop` only.
@@ -47,7 +48,7 @@ package final class Connection: @unchecked Sendable {
     /// The TLS session; nil in an open connection that has no TLS.
     @exclusivity(unchecked) var session: TLSSession?
 
-    /// Plaintext that waits for encryption at the end of the turn.
+    /// Plaintext that waits for encryption at the end of the turn, or of a later one.
     @exclusivity(unchecked) private(set) var outputPlaintext = ByteQueue()
     /// Ciphertext that the kernel did not take.
     @exclusivity(unchecked) private(set) var outputCiphertext = ByteQueue()
@@ -66,9 +67,10 @@ package final class Connection: @unchecked Sendable {
     var isReadingPaused = false
     /// A run of decryption is in progress: the loop's buffers hold input of this connection.
     var isFeeding = false
-    var isMarkedForFlush = false
-    /// All of the output that waits for encryption is news: nobody has asked for it.
-    var hasNewsOnly = false
+    /// How it is marked to send at the end of a turn.
+    private var flushOrder: FlushOrder?
+    /// How much of the plaintext that waits is no news.
+    private var awaitedBytes = 0
     var isMarkedForContinue = false
     /// The output was above the high-water mark, and the user waits for ``ConnectionDelegate/connectionDrained(_:)``.
     var isWaitingForDrain = false
@@ -117,6 +119,22 @@ package final class Connection: @unchecked Sendable {
     func changePlaintext(_ change: (inout ByteQueue) -> Void) {
         change(&outputPlaintext)
         outputPlaintextBytes = outputPlaintext.count
+        if awaitedBytes > outputPlaintextBytes { awaitedBytes = outputPlaintextBytes }
+    }
+
+    /// Appends plaintext that waits for encryption.
+    ///
+    /// - Parameter isNews: Whether the peer does not wait for it.
+    func appendPlaintext(isNews: Bool, _ append: (inout ByteQueue) -> Void) {
+        let before = outputPlaintextBytes
+        changePlaintext(append)
+        if !isNews { awaitedBytes += outputPlaintextBytes - before }
+    }
+
+    /// How the plaintext that waits should leave. News may be many on a connection where an answer is small: it leaves
+    /// with them.
+    var outputOrder: FlushOrder {
+        awaitedBytes == 0 ? .news : awaitedBytes <= Limits.promptOutputBytes ? .prompt : .large
     }
 
     func changeCiphertext(_ change: (inout ByteQueue) -> Void) {
@@ -151,7 +169,7 @@ package final class Connection: @unchecked Sendable {
         guard !isReadingPaused else { return }
         isReadingPaused = true
         // The poller is told at the end of the turn: resuming within the same turn costs no system call.
-        flushAtEndOfTurn()
+        flushAtEndOfTurn(.prompt)
     }
 
     /// Takes input again. What waits is delivered in the next turn.
@@ -159,7 +177,7 @@ package final class Connection: @unchecked Sendable {
         guard isReadingPaused else { return }
         isReadingPaused = false
         if hasHeldInput { continueNextTurn() }
-        flushAtEndOfTurn()
+        flushAtEndOfTurn(.prompt)
     }
 
     // MARK: Interest and marks
@@ -196,10 +214,13 @@ package final class Connection: @unchecked Sendable {
         loop.update(registration, fd, readable: wanted.readable, writable: wanted.writable)
     }
 
-    func flushAtEndOfTurn() {
-        guard !isMarkedForFlush else { return }
-        isMarkedForFlush = true
-        loop.flushAtEndOfTurn(self)
+    /// Has the plaintext that waits sent, as soon as its kind allows.
+    func flushOutput() { flushAtEndOfTurn(outputOrder) }
+
+    func flushAtEndOfTurn(_ order: FlushOrder) {
+        if let flushOrder, flushOrder <= order { return }
+        flushOrder = order
+        loop.flush(self, order)
     }
 
     func continueNextTurn() {
@@ -241,16 +262,16 @@ extension Connection: LoopHandler {
         }
     }
 
-    var sendsPromptly: Bool {
-        state != .open || outputPlaintextBytes == 0
-            || (!hasNewsOnly && outputPlaintextBytes <= Limits.promptOutputBytes)
-    }
-
-    func turnEnding() {
-        isMarkedForFlush = false
+    func turnEnding(_ order: FlushOrder) {
+        guard order == flushOrder else { return }
+        flushOrder = nil
         switch state {
         case .closed: tellClosed()
         case .detached: break
+        case .open where order == .prompt && outputOrder == .large:
+            // More has been added since it was marked.
+            updateInterest()
+            flushAtEndOfTurn(.large)
         default: flush()
         }
     }

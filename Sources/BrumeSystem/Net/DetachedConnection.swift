@@ -85,7 +85,7 @@ extension Connection {
         connection.isReadingPaused = detached.isReadingPaused
         connection.isWaitingForDrain = detached.isWaitingForDrain
         connection.hasSentBytes = true
-        connection.changePlaintext { swap(&$0, &detached.outputPlaintext) }
+        connection.appendPlaintext(isNews: false) { swap(&$0, &detached.outputPlaintext) }
         connection.changeCiphertext { swap(&$0, &detached.outputCiphertext) }
         swap(&connection.heldCiphertext, &detached.heldCiphertext)
         swap(&connection.heldPlaintext, &detached.heldPlaintext)
@@ -96,7 +96,7 @@ extension Connection {
             connection.terminate(.io(error))
             return connection
         }
-        if connection.pendingOutputBytes > 0 || connection.isWaitingForDrain { connection.flushAtEndOfTurn() }
+        if connection.pendingOutputBytes > 0 || connection.isWaitingForDrain { connection.flushAtEndOfTurn(.prompt) }
         if connection.hasHeldInput { connection.continueNextTurn() }
         return connection
     }

@@ -304,8 +304,7 @@ package final class Listener: @unchecked Sendable {
 
 extension Listener: LoopHandler {
     func socketReady(readable: Bool, writable: Bool) { acceptSome() }
-    var sendsPromptly: Bool { true }
-    func turnEnding() {}
+    func turnEnding(_ order: FlushOrder) {}
     func turnContinuing() {
         continuesNextTurn = false
         handshakeSome()

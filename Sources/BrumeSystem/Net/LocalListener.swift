@@ -136,8 +136,7 @@ package final class LocalListener: @unchecked Sendable {
 
 extension LocalListener: LoopHandler {
     func socketReady(readable: Bool, writable: Bool) { acceptSome() }
-    var sendsPromptly: Bool { true }
-    func turnEnding() {}
+    func turnEnding(_ order: FlushOrder) {}
     func turnContinuing() {}
     func loopStopped() { close() }
 }
