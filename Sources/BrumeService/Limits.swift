@@ -80,7 +80,8 @@ package enum ServiceLimits {
     /// a microsecond or two, but texts of many characters are cut to their length.
     static let eventsPerLook = 64
     static let publicationNanoseconds: UInt64 = 4_000_000
-    /// How long it gives them to devices in one turn, and for how long it writes them to streams.
+    /// How long it gives them to devices at the end of a turn, if making them took no longer, and for how long it
+    /// writes them to streams.
     static let deliveryNanoseconds: UInt64 = 2_000_000
 
     /// Events of one database that wait to be made; beyond this the users whom later commits concern are told to fetch.
@@ -101,7 +102,8 @@ package enum ServiceLimits {
     /// Bytes of those events.
     package static let backlogBytes = 1024 * 1024
 
-    /// Events of a database that wait for the end of the turn to be given to devices. With more they are given sooner.
+    /// Events of a database that are made before its devices are given them, and as many as they are given in one
+    /// piece.
     package static let undeliveredEvents = 16
 
     /// Bytes of the events that a public database keeps for all of its users: those of some ten thousand users who are

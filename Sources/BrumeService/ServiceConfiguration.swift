@@ -50,7 +50,7 @@ package struct ServiceConfiguration: Sendable {
     package var waitingEvents = ServiceLimits.eventsWaiting
     /// Events for devices that a loop makes in one turn.
     package var eventsPerTurn = ServiceLimits.eventsPerTurn
-    /// How long a loop gives events to devices in one turn, and for how long it sends them on streams.
+    /// How long a loop gives events to devices at the end of a turn, and for how long it writes them to streams.
     package var deliveryNanoseconds = ServiceLimits.deliveryNanoseconds
     /// Zones with fewer records have no indexes: see `Database.indexedZoneMinimum`.
     package var indexedZoneMinimum = 256

@@ -31,8 +31,9 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     private var isPlaced = false
     private var isReady = false
     private(set) var isClosed = false
-    /// Events of the public database that wait for the stream; at most ``ServiceLimits/publicEventsUnderWay``.
-    private var inbox: [NotificationDelivery] = []
+    /// Events of the public database: the first ``firstInInbox`` were sent, the others wait for the stream. At most
+    /// twice ``ServiceLimits/publicEventsUnderWay``.
+    private(set) var inbox: [NotificationDelivery] = []
     private var firstInInbox = 0
     /// Whether the shard has it among the streams that have events to send.
     var isListed = false
@@ -127,7 +128,10 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     func fail(_ error: ServiceError) {
         if isClosed { return }
         // The door's reference may be the last one.
-        withExtendedLifetime(self) { responder.refuse(error) }
+        withExtendedLifetime(self) {
+            pumpPublic()
+            responder.refuse(error)
+        }
     }
 
     // MARK: What the client sends
@@ -140,13 +144,21 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
 
     func clientEnded() { shard.endNotifications(self) }
 
+    /// Ends the stream as its client asked for, behind the events that it was given.
+    func succeed() {
+        pumpPublic()
+        responder.succeed()
+    }
+
     // MARK: Events
 
     func resume() {
         guard isPlaced, !isClosed, door.maySend(responder.call) else { return }
         if !isReady {
             isReady = true
-            door.send(responder.call, event(ready))
+            var event = event(ready)
+            event.isAwaited = true
+            door.send(responder.call, event)
             ready = []
             interceptor?.notificationsChanged(isOpen: true, of: peer)
         }
@@ -193,8 +205,9 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
             // An event that may no longer be read is left out: the place moves on with the next event.
             if isAllowed { send(message) }
         }
-        if firstInInbox == inbox.count {
-            inbox.removeAll(keepingCapacity: true)
+        // Those that were sent leave when they are as many as may wait, so that they are not moved each time.
+        if firstInInbox == inbox.count || firstInInbox >= ServiceLimits.publicEventsUnderWay {
+            inbox.removeFirst(firstInInbox)
             firstInInbox = 0
         }
         if count > 0 { databases.grantPublic(count) }

@@ -1,9 +1,9 @@
 internal import BrumeModel
 internal import BrumeStore
 
-/// Events on their way to devices: together at the end of a turn, or one by one.
+/// Events on their way to devices: together, or one by one.
 extension NotificationHub {
-    /// Notes that devices of the mailbox get something at the end of the turn.
+    /// Notes that devices of the mailbox are to be given something.
     ///
     /// - Parameter bytes: The bytes that it takes in the ring.
     func list(_ mailbox: NotificationMailbox, bytes: Int) {
@@ -17,7 +17,8 @@ extension NotificationHub {
     /// Whether devices were not given the newest events.
     var hasUndelivered: Bool { !undelivered.isEmpty }
 
-    /// Whether devices have to be given events before more are made, so that the rings drop none before.
+    /// Whether devices have to be given events before more are made: they are enough for one run, or the rings have no
+    /// room.
     var mustDeliver: Bool {
         undeliveredEvents >= ServiceLimits.undeliveredEvents || (hasUndelivered && ringBytes > backlogBytes)
     }
@@ -25,8 +26,8 @@ extension NotificationHub {
     /// Gives all devices the events that were published since the last time.
     func deliver() { deliver { true } }
 
-    /// Gives devices the events that were published since the last time, user by user. A user's devices are as many as
-    /// an account's connections, so they are given theirs together; the users of a public database are not bounded.
+    /// Gives devices the events that were published since the last time, user by user. A user's devices, of which there
+    /// are ``ServiceLimits/streamsPerDatabase`` at most, are given theirs together: up to a run's events each.
     ///
     /// - Parameter goesOn: Asked after each user whether there is time for the next one's devices.
     func deliver(while goesOn: () -> Bool) {
@@ -36,11 +37,11 @@ extension NotificationHub {
             done += 1
         }
         undelivered.removeFirst(done)
-        if isPublic, !mustDeliver { dropOldest() }
+        if isPublic { dropOldest() }
     }
 
     /// Gives the devices of one user what they were not given.
-    func deliver(to mailbox: NotificationMailbox) {
+    private func deliver(to mailbox: NotificationMailbox) {
         undeliveredEvents -= mailbox.undeliveredCount
         (mailbox.undeliveredCount, mailbox.undeliveredBytes) = (0, 0)
         var run: NotificationRun?
@@ -65,7 +66,7 @@ extension NotificationHub {
     /// The events after a place; nil if there are none, some are missing, or they are many.
     private func run(of mailbox: NotificationMailbox, after place: ChangePosition) -> NotificationRun? {
         guard let events = mailbox.ring.events(after: place), !events.isEmpty,
-            events.count <= 2 * ServiceLimits.undeliveredEvents
+            events.count <= ServiceLimits.undeliveredEvents
         else { return nil }
         let deliveries = events.map { event in
             NotificationDelivery(

@@ -76,16 +76,20 @@ extension NotificationHub {
     func publish(_ publication: Publication) {
         enqueue(publication)
         while isPublishing {
-            _ = publish(atMost: .max)
             if mustDeliver { deliver() }
+            _ = publish(atMost: .max)
         }
         publishedCommits = []
     }
 
-    /// Returns when the commits were made whose last events were published since the previous call.
-    func takePublishedCommits() -> [UInt64] { exchange(&publishedCommits, with: []) }
+    /// Returns when the commits were made whose last events were published, and given to their devices, since the
+    /// previous call. Of a database whose devices are never all up to date, those are told that are many.
+    func takePublishedCommits() -> [UInt64] {
+        if hasUndelivered, publishedCommits.count < ServiceLimits.eventsPerTurn { return [] }
+        return exchange(&publishedCommits, with: [])
+    }
 
-    /// Makes waiting events, the oldest commit's first. Returns how many. Call it when ``mustDeliver`` is false.
+    /// Makes waiting events, the oldest commit's first. Returns how many. It makes none while ``mustDeliver``.
     func publish(atMost limit: Int) -> Int {
         var (count, done) = (0, 0)
         while true {
@@ -97,7 +101,7 @@ extension NotificationHub {
             if publishing[done].next == publishing[done].publication.eventCount {
                 publishedCommits.append(publishing[done].committedNanoseconds)
                 done += 1
-            } else if count == limit {
+            } else if count == limit || undeliveredEvents >= ServiceLimits.undeliveredEvents {
                 break
             } else {
                 publishNext(publishing[done])
@@ -107,9 +111,8 @@ extension NotificationHub {
             }
         }
         publishing.removeFirst(done)
-        // The room of each ring is checked with each event above, the room that all rings share here; devices are given
-        // events before their ring drops them.
-        if isPublic, !mustDeliver { dropOldest() }
+        // The room of each ring is checked with each event above, the room that all rings share here.
+        if isPublic { dropOldest() }
         return count
     }
 

@@ -5,8 +5,8 @@ internal import BrumeStore
 /// The pushes of one database: durable commits become events of the users whose subscriptions they fire, and go to
 /// those users' devices.
 ///
-/// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``; at
-/// the end of the turn (``deliver()``) the devices that stand where all others stand are given the turn's events in one
+/// Lives on the loop that owns the database. An event that somebody listens for is encoded once, in ``publish(_:)``;
+/// then (``deliver()``) the devices that stand where all others stand are given the new events in one
 /// piece, and every other device takes them from its user's ring at its own pace. A commit costs nothing for users
 /// whose subscriptions it does not fire, however many listen, and little for users without a connected device.
 package final class NotificationHub {
@@ -241,10 +241,12 @@ package final class NotificationHub {
         eventCount += mailbox.ring.eventCount
     }
 
-    /// Drops the oldest events, whoever their users are, while all of them take too much room.
+    /// Drops the oldest events, whoever their users are, while all of them take too much room, up to the first one that
+    /// devices have to be given yet.
     func dropOldest() {
         while ringBytes > backlogBytes, firstInOrder < order.count {
             let (mailbox, position) = order[firstInOrder]
+            if mailbox.isUndelivered(position) { break }
             firstInOrder += 1
             note(mailbox) { mailbox.drop(through: position) }
         }

@@ -28,7 +28,7 @@ protocol NotificationListener: AnyObject {
     func take(_ delivery: NotificationDelivery)
     /// Takes all events of a run and returns true, or takes none and returns false; then they are offered one by one.
     func take(_ run: NotificationRun) -> Bool
-    /// No more events come in this turn.
+    /// No more events come now.
     func flush()
     /// The device opened another stream.
     func displaced()

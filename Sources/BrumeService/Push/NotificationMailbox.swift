@@ -10,7 +10,7 @@ final class NotificationMailbox {
     let owner: String
     @exclusivity(unchecked) private(set) var ring: NotificationRing
     @exclusivity(unchecked) var listeners: [any NotificationListener] = []
-    /// The number of events that its devices will be given at the end of the turn, and their bytes in the ring.
+    /// The number of events that its devices are to be given, and their bytes in the ring.
     var undeliveredCount = 0
     var undeliveredBytes = 0
     /// Where each device acknowledged last, and a count that says how recently.
@@ -33,10 +33,15 @@ final class NotificationMailbox {
             index: ring.head.sequence == sequence ? min(ring.head.index + 1, 1 << 20 - 1) : 0)
     }
 
-    /// Whether an event pushes out none that the devices will be given in this turn. Older ones may go: a ring is
+    /// Whether an event pushes out none that the devices are to be given. Older ones may go: a ring is
     /// mostly full.
     func keepsUndelivered(with event: NotificationRing.Event) -> Bool {
         ring.holds(undeliveredCount + 1, byteCount: undeliveredBytes + NotificationRing.bytes(of: event))
+    }
+
+    /// Whether the ring's oldest event, at the position, is one that the devices have to be given yet.
+    func isUndelivered(_ position: ChangePosition) -> Bool {
+        undeliveredCount > 0 && position > ring.floor && ring.eventCount <= undeliveredCount
     }
 
     func append(_ event: NotificationRing.Event) { ring.append(event) }

@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// Seals the positions behind the events of a run, which are those of a private database.
 ///
-/// Devices that stand at the same place in all sources get the same bytes: what was sealed last is kept for the
-/// turn, so that a thousand devices cost one sealing and a copy each. Belongs to one loop.
+/// Devices that stand at the same place in all sources get the same bytes: what was sealed last is kept while
+/// devices are given events, so that a thousand devices cost one sealing and a copy each. Belongs to one loop.
 final class RunSealer {
     let sealer: PositionSealer
     private var last: Sealed?
@@ -39,6 +39,6 @@ final class RunSealer {
         return streamRun
     }
 
-    /// Forgets the turn's events, which have been delivered.
+    /// Forgets the events, which have been given to devices.
     func forget() { last = nil }
 }

@@ -41,7 +41,7 @@ extension ServerCore {
     }
 
     /// The same, but `done` is called when the change holds on every loop: an account that was taken out of a role
-    /// reads nothing more by it then.
+    /// is given nothing more by it then. What was written for it before may still be on its way.
     package func changeSchemasEverywhere(
         of container: String, _ change: @escaping SchemaChange, then done: @escaping @Sendable (ServiceError?) -> Void
     ) {

@@ -204,10 +204,10 @@ extension Shard {
 
     /// Ends a stream on which the client sends no more, once its earlier messages have had their effect.
     func endNotifications(_ stream: DeviceStream) {
-        guard let load = databases.load(of: stream.privateID) else { return stream.responder.succeed() }
+        guard let load = databases.load(of: stream.privateID) else { return stream.succeed() }
         // After the opening of the stream and its acknowledgements, which wait for the database.
         do throws(ServiceError) {
-            try wait(for: load, byteCount: 0, stream) { _ in stream.responder.succeed() }
+            try wait(for: load, byteCount: 0, stream) { _ in stream.succeed() }
         } catch {
             stream.fail(error)
         }

@@ -1,7 +1,7 @@
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Tells devices what became durable. Events are made, given to the devices that listen to the database, and sent on
+/// Tells devices what became durable. Events are made, given to the devices that listen to the database, and written to
 /// their streams: each of the three takes some milliseconds of a turn and goes on in the next one. One commit may fire
 /// a subscription of each of an app's users, and each of them may have hundreds of devices.
 extension Shard {
@@ -11,58 +11,65 @@ extension Shard {
         let eventsPerTurn = server.configuration.eventsPerTurn
         let began = loop.currentNanoseconds - publicationNanosecondsOfTurn
         var hasTime: Bool { loop.currentNanoseconds - began < ServiceLimits.publicationNanoseconds }
-        while eventsOfTurn < eventsPerTurn, hasTime, let loaded = publishingHubs.first {
-            publishingHubs.removeFirst()
+        var done = 0
+        while done < publishingHubs.count, eventsOfTurn < eventsPerTurn, hasTime {
+            let loaded = publishingHubs[done]
+            done += 1
             // Its streams have ended: those who come back are told to fetch.
             if loaded.isLost { continue }
             let hub = loaded.hub
             if hub.mustDeliver { hub.deliver { hasTime } }
             if !hub.mustDeliver {
-                eventsOfTurn += max(
-                    1, hub.publish(atMost: min(ServiceLimits.eventsPerLook, eventsPerTurn - eventsOfTurn)))
-                list(hub)
-                publishedCommits += hub.takePublishedCommits()
+                let room = min(ServiceLimits.eventsPerLook, eventsPerTurn - eventsOfTurn)
+                eventsOfTurn += max(1, hub.publish(atMost: room))
                 databases.measureBacklog(loaded)
             }
+            list(hub)
             if hub.isPublishing { publishingHubs.append(loaded) }
         }
+        publishingHubs.removeFirst(done)
         publicationNanosecondsOfTurn = loop.currentNanoseconds - began
         if !publishingHubs.isEmpty { tellMoreNextTurn() }
     }
 
+    /// Puts a hub among those whose devices are to be given events.
     private func list(_ hub: NotificationHub) {
-        if hub.isListed || !hub.hasUndelivered { return }
+        if hub.isListed { return }
         hub.isListed = true
         undeliveredHubs.append(hub)
     }
 
-    /// The end of a turn: gives devices the events of what became durable, and sends what streams were given.
+    /// The end of a turn: gives devices the events of what became durable, and writes to streams what they were given.
     func tellDevices() {
+        if !undeliveredHubs.isEmpty { deliverEvents() }
+        if !streamsWithNews.isEmpty { sendNews() }
         eventsOfTurn = 0
         publicationNanosecondsOfTurn = 0
-        if !undeliveredHubs.isEmpty || !publishedCommits.isEmpty { deliverEvents() }
-        if !streamsWithNews.isEmpty { sendNews() }
         if !undeliveredHubs.isEmpty || !streamsWithNews.isEmpty { tellMoreNextTurn() }
     }
 
-    /// Hubs take turns, and the users of each.
+    /// Hubs take turns, and the users of each. It takes at least as long as making events took, so that these don't
+    /// become more and more.
     private func deliverEvents() {
-        let end = loop.currentNanoseconds + server.configuration.deliveryNanoseconds
-        while !undeliveredHubs.isEmpty {
-            let hub = undeliveredHubs.removeFirst()
+        let end =
+            loop.currentNanoseconds + max(server.configuration.deliveryNanoseconds, publicationNanosecondsOfTurn)
+        var done = 0
+        while done < undeliveredHubs.count, done == 0 || loop.currentNanoseconds < end {
+            let hub = undeliveredHubs[done]
+            done += 1
             hub.isListed = false
             hub.deliver { loop.currentNanoseconds < end }
-            list(hub)
-            if loop.currentNanoseconds >= end { break }
+            let now = loop.currentNanoseconds
+            for committed in hub.takePublishedCommits() {
+                figures.published(committedNanoseconds: committed, nowNanoseconds: now)
+            }
+            if hub.hasUndelivered { list(hub) }
         }
+        undeliveredHubs.removeFirst(done)
         runSealer.forget()
-        if !undeliveredHubs.isEmpty { return }
-        let now = loop.currentNanoseconds
-        for committed in publishedCommits { figures.published(committedNanoseconds: committed, nowNanoseconds: now) }
-        publishedCommits.removeAll(keepingCapacity: true)
     }
 
-    /// Notes that a stream was given events of a database of another loop.
+    /// Notes that a stream was given events of the public database.
     func hasNews(_ stream: DeviceStream) {
         if stream.isListed { return }
         stream.isListed = true

@@ -68,7 +68,7 @@ package final class Shard: @unchecked Sendable {
     package let gate = DurabilityGate()
     /// Hubs with events that have not been delivered to their devices.
     @exclusivity(unchecked) var undeliveredHubs: [NotificationHub] = []
-    /// Streams with events of databases of other loops, or of the public one, that were not sent yet, each once.
+    /// Streams with events of the public database that were not written yet, each once.
     @exclusivity(unchecked) var streamsWithNews: [DeviceStream] = []
     /// Hubs with events of durable commits that are not in their rings yet.
     @exclusivity(unchecked) var publishingHubs: [LoadedDatabase] = []
@@ -77,8 +77,6 @@ package final class Shard: @unchecked Sendable {
     var mayHaveForgottenDevices: Bool
     /// Scans of records for types that schemas do not know, each with its database.
     var lessonScans = FairQueue<(scan: LessonScan, database: LoadedDatabase)>()
-    /// The times of the commits whose events were made and are being delivered.
-    @exclusivity(unchecked) var publishedCommits: [UInt64] = []
     /// Events that were made in this turn, and the time that it took.
     var eventsOfTurn = 0
     var publicationNanosecondsOfTurn: UInt64 = 0

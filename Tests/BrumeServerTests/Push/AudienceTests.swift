@@ -1,9 +1,11 @@
 import BrumeModel
 import BrumeProtocol
-import BrumeServer
-import BrumeService
+import BrumeSystem
 import BrumeTestKit
 import Testing
+
+@testable import BrumeServer
+@testable import BrumeService
 
 /// Thousands of devices may listen to one public database: nobody waits until all of them were told of a change.
 @Suite("A change of which many devices are told")
@@ -98,5 +100,59 @@ struct AudienceTests {
             }
             #expect(names == (0..<12).map { "r\($0)" }, "device \(index)")
         }
+    }
+
+    @Test("a stream whose client ends it sends the events first that it was given")
+    func endsBehindEvents() throws {
+        let (server, devices) = try audience()
+        let writer = try server.connect(account: "a", device: 99)
+        Self.startSave("x", by: writer)
+        let last = devices[devices.count - 1]
+        // The devices of the last user are told last: its streams have their events, and wait for their turns.
+        var turns = 0
+        while devices.count(where: { $0.eventCount > 0 }) < devices.count - 4 {
+            Self.turn(server)
+            turns += 1
+            try #require(turns < 100)
+        }
+        try #require(last.eventCount == 0)
+        last.peer.send(.message, stream: last.stream, isLast: true)
+        server.settle()
+        #expect(last.eventCount == 1)
+        #expect(try last.peer.end(last.stream)?.code == 0)
+    }
+
+    @Test("a stream that takes one event at a time keeps no more than may wait for it")
+    func slowStream() throws {
+        let server = try SteppedServer()
+        let door = RecordingDoor()
+        let entrance = try server.core.admit(
+            Claim(
+                container: SteppedServer.container, environment: .development,
+                deviceID: [UInt8](repeating: 1, count: 16), clientVersion: "test",
+                proof: .account(token: TestAccounts.token("a"))), from: .local, isOperator: false)
+        let home = server.core.home(of: entrance)
+        let client = try home.enter(entrance, through: door)
+        let stream = DeviceStream(
+            Responder(client: client, call: 1), in: try #require(client.identity.privateDatabase), on: home)
+        let place = StreamPosition.Place(run: 1, position: .start)
+        var granted = 0
+        stream.start(privatePlace: place, publicPlace: place, ready: [], .init(grantPublic: { granted += $0 }))
+        door.credit = 1
+        stream.placed(publicPlace: place)
+        func give(_ count: Int) {
+            stream.receivedPublic((0..<count).map { _ in NotificationDelivery(place: place, message: [1, 2, 3]) })
+            server.settle()
+        }
+        give(ServiceLimits.publicEventsUnderWay)
+        for number in 1...(5 * ServiceLimits.publicEventsUnderWay) {
+            door.credit = 1
+            stream.resume()
+            #expect(granted == number && door.sent.count == 1 + number)
+            give(1)
+            #expect(stream.inbox.count <= 2 * ServiceLimits.publicEventsUnderWay)
+        }
+        stream.close()
+        home.leave(client)
     }
 }
