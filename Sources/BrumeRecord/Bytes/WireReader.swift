@@ -2,36 +2,53 @@
 ///
 /// For stored records, of whose many fields only a few are read. Never reads past the message's end, whatever the bytes
 /// say.
+///
+/// `@inlinable` where it is called for every field of a request: the readers of requests are in another module.
+@frozen @usableFromInline
 package struct WireReader {
+    @frozen @usableFromInline
     package struct Element {
-        package let number: UInt64
+        @usableFromInline package let number: UInt64
         /// The content of a length-delimited field, empty for other kinds.
-        package let content: UnsafeRawBufferPointer
+        @usableFromInline package let content: UnsafeRawBufferPointer
         /// The value of a varint or the bits of a fixed field.
-        package let scalar: UInt64
+        @usableFromInline package let scalar: UInt64
         /// How the content is encoded, as the tag says.
-        package let wireType: UInt8
+        @usableFromInline package let wireType: UInt8
         /// The field's range in the message, its tag included.
-        package let range: Range<Int>
+        @usableFromInline package let range: Range<Int>
 
-        package var isLengthDelimited: Bool { wireType == 2 }
-        package var isVarint: Bool { wireType == 0 }
+        @inlinable
+        init(
+            number: UInt64, content: UnsafeRawBufferPointer, scalar: UInt64, wireType: UInt8, range: Range<Int>
+        ) {
+            self.number = number
+            self.content = content
+            self.scalar = scalar
+            self.wireType = wireType
+            self.range = range
+        }
+
+        @inlinable package var isLengthDelimited: Bool { wireType == 2 }
+        @inlinable package var isVarint: Bool { wireType == 0 }
     }
 
     /// The bytes are no protobuf message.
+    @frozen @usableFromInline
     package struct Damage: Error {
-        package init() {}
+        @inlinable package init() {}
     }
 
-    private let bytes: UnsafeRawBufferPointer
-    private var offset = 0
+    @usableFromInline let bytes: UnsafeRawBufferPointer
+    @usableFromInline var offset = 0
 
+    @inlinable
     package init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
     /// The next field, or nil at the end.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func next() throws(Damage) -> Element? {
         let left = bytes.count - offset
         guard left > 0, let base = bytes.baseAddress else { return nil }
@@ -52,7 +69,8 @@ package struct WireReader {
         return try nextOfAnyKind()
     }
 
-    private mutating func nextOfAnyKind() throws(Damage) -> Element? {
+    @usableFromInline
+    mutating func nextOfAnyKind() throws(Damage) -> Element? {
         let start = offset
         let tag = try varint(bytesLimit: Self.headBytesLimit)
         let number = tag >> 3
