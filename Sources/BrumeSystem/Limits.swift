@@ -38,6 +38,8 @@ enum Limits {
     /// What a connection may have to send of what its peer waits for and be among the first that send at the end of a
     /// turn.
     static let promptOutputBytes = 16 * 1024
+    /// What it sends then, with news before and behind that.
+    static let promptSendBytes = 64 * 1024
     /// How long those with more may send in one turn, and how long news is sent. The rest goes in the next turns.
     static let flushNanoseconds: UInt64 = 4_000_000
     /// Sessions that a client context keeps for resumption, one per host.

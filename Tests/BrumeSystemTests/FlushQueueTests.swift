@@ -117,8 +117,54 @@ struct FlushQueueTests {
         }
         #expect(done.wait())
         #expect(pending.value == [0, 10])
-        #expect(isWatched.value == [false, false], "what waits leaves with it")
+        #expect(isWatched.value == [false, true])
         #expect(received.wait(count: Limits.promptOutputBytes + 1 + 3 + 10))
+    }
+
+    @Test("a connection that is paused and resumed again and again sends no more than others in a turn")
+    func oneEntry() throws {
+        let connection = try connection(TestDelegate())
+        let (loop, done) = (server.clientLoop, Signal())
+        let sent = Shared<[Int]>([])
+        let large = 8 * Limits.writeBytesPerTurn
+        @Sendable func turn(_ number: Int, _ before: Int) {
+            let pending = connection.pendingOutputBytes
+            if number > 0 { sent.change { $0.append(before - pending) } }
+            guard number < 6 else { return done.raise() }
+            connection.pauseReading()
+            connection.resumeReading()
+            loop.execute { turn(number + 1, pending) }
+        }
+        loop.execute {
+            connection.withOutput(minimumCapacity: large, isNews: false) { _ in large }
+            turn(0, 0)
+        }
+        #expect(done.wait())
+        #expect(sent.value.allSatisfy { $0 <= Limits.writeBytesPerTurn }, "\(sent.value)")
+        #expect(received.wait(count: large))
+    }
+
+    @Test("news behind a small answer waits, as does a large answer behind one")
+    func behindAnAnswer() throws {
+        let connection = try connection(TestDelegate())
+        let (loop, done) = (server.clientLoop, Signal())
+        let pending = Shared<[Int]>([])
+        let (handlers, _) = slowHandlers(20)
+        let news = 4 * Limits.promptSendBytes
+        loop.execute {
+            for handler in handlers { loop.flush(handler, .news) }
+            connection.write([1, 2, 3])
+            connection.withOutput(minimumCapacity: news, isNews: true) { _ in news }
+            loop.execute {
+                let bytes = connection.pendingOutputBytes
+                let order = connection.outputOrder
+                pending.change { $0 = [bytes, order.rawValue] }
+                done.raise()
+            }
+        }
+        #expect(done.wait())
+        #expect(pending.value == [news + 3 - Limits.promptSendBytes, FlushOrder.news.rawValue])
+        #expect(received.wait(count: news + 3))
     }
 
     @Test("output is large by what its peer waits for")

@@ -10,6 +10,20 @@ enum FlushOrder: Int, Comparable {
     static func < (left: FlushOrder, right: FlushOrder) -> Bool { left.rawValue < right.rawValue }
 }
 
+/// The lines in which a handler stands: in each once.
+struct FlushLines {
+    private var bits: UInt8 = 0
+
+    /// Returns whether it did not stand in the line.
+    mutating func insert(_ order: FlushOrder) -> Bool {
+        let bit: UInt8 = 1 << UInt8(order.rawValue)
+        defer { bits |= bit }
+        return bits & bit == 0
+    }
+
+    mutating func remove(_ order: FlushOrder) { bits &= ~(1 << UInt8(order.rawValue)) }
+}
+
 /// The handlers that were marked to send at the end of a turn, a line for each order.
 ///
 /// A handler may stand in several: what it sends then may have become more urgent since it was marked. It knows itself

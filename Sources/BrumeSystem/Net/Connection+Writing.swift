@@ -43,10 +43,12 @@ extension Connection {
     }
 
     /// Sends what is pending, as far as the kernel and the quota of the turn reach.
-    func flush() {
+    ///
+    /// - Parameter count: The bytes of plaintext that are sent at most.
+    func flush(atMost count: Int = Limits.writeBytesPerTurn) {
         guard state == .handshaking || state == .open || state == .closing else { return }
         sendPendingCiphertext()
-        if outputCiphertextBytes == 0, outputPlaintextBytes > 0, state != .handshaking { sendPlaintext() }
+        if outputCiphertextBytes == 0, outputPlaintextBytes > 0, state != .handshaking { sendPlaintext(atMost: count) }
         guard state == .handshaking || state == .open || state == .closing else { return }
         if countedOutputBytes > 0 { countOutput() }
         if state == .closing, pendingOutputBytes == 0 { return finishClosing() }
@@ -57,10 +59,10 @@ extension Connection {
         watchForStall()
     }
 
-    /// Sends written bytes, at most a turn's quota, encrypted if the connection is.
-    private func sendPlaintext() {
+    /// Sends written bytes, encrypted if the connection is.
+    private func sendPlaintext(atMost limit: Int) {
         let plaintext = outputPlaintext.bytes
-        let part = UnsafeRawBufferPointer(rebasing: plaintext[..<min(plaintext.count, Limits.writeBytesPerTurn)])
+        let part = UnsafeRawBufferPointer(rebasing: plaintext[..<min(plaintext.count, limit)])
         let count = part.count
         guard let session else {
             send(part)

@@ -69,8 +69,10 @@ package final class Connection: @unchecked Sendable {
     var isFeeding = false
     /// How it is marked to send at the end of a turn.
     private var flushOrder: FlushOrder?
-    /// How much of the plaintext that waits is no news.
-    private var awaitedBytes = 0
+    /// The lines of the loop in which it stands; in those other than ``flushOrder`` its turn passes.
+    private var lines = FlushLines()
+    /// How much of the plaintext that waits is no news, and where the last of it ends.
+    private var awaited = (bytes: 0, end: 0)
     var isMarkedForContinue = false
     /// The output was above the high-water mark, and the user waits for ``ConnectionDelegate/connectionDrained(_:)``.
     var isWaitingForDrain = false
@@ -118,8 +120,12 @@ package final class Connection: @unchecked Sendable {
 
     func changePlaintext(_ change: (inout ByteQueue) -> Void) {
         change(&outputPlaintext)
+        let removed = outputPlaintextBytes - outputPlaintext.count
         outputPlaintextBytes = outputPlaintext.count
-        if awaitedBytes > outputPlaintextBytes { awaitedBytes = outputPlaintextBytes }
+        if removed > 0, awaited.end > 0 {
+            awaited.end = max(0, awaited.end - removed)
+            awaited.bytes = min(awaited.bytes, awaited.end)
+        }
     }
 
     /// Appends plaintext that waits for encryption.
@@ -128,13 +134,13 @@ package final class Connection: @unchecked Sendable {
     func appendPlaintext(isNews: Bool, _ append: (inout ByteQueue) -> Void) {
         let before = outputPlaintextBytes
         changePlaintext(append)
-        if !isNews { awaitedBytes += outputPlaintextBytes - before }
+        if !isNews { awaited = (awaited.bytes + outputPlaintextBytes - before, outputPlaintextBytes) }
     }
 
-    /// How the plaintext that waits should leave. News may be many on a connection where an answer is small: it leaves
-    /// with them.
+    /// How the plaintext that waits should leave. A small answer takes the news before it along.
     var outputOrder: FlushOrder {
-        awaitedBytes == 0 ? .news : awaitedBytes <= Limits.promptOutputBytes ? .prompt : .large
+        if awaited.end == 0 { return .news }
+        return awaited.bytes <= Limits.promptOutputBytes && awaited.end <= Limits.promptSendBytes ? .prompt : .large
     }
 
     func changeCiphertext(_ change: (inout ByteQueue) -> Void) {
@@ -220,7 +226,7 @@ package final class Connection: @unchecked Sendable {
     func flushAtEndOfTurn(_ order: FlushOrder) {
         if let flushOrder, flushOrder <= order { return }
         flushOrder = order
-        loop.flush(self, order)
+        if lines.insert(order) { loop.flush(self, order) }
     }
 
     func continueNextTurn() {
@@ -263,15 +269,17 @@ extension Connection: LoopHandler {
     }
 
     func turnEnding(_ order: FlushOrder) {
+        lines.remove(order)
         guard order == flushOrder else { return }
         flushOrder = nil
         switch state {
         case .closed: tellClosed()
         case .detached: break
-        case .open where order == .prompt && outputOrder == .large:
-            // More has been added since it was marked.
+        case .open where order == .prompt && outputPlaintextBytes > 0 && outputOrder != .prompt:
+            // More has been added since it was marked, or reading was paused or resumed, and nothing else.
             updateInterest()
-            flushAtEndOfTurn(.large)
+            flushOutput()
+        case .open where order == .prompt: flush(atMost: Limits.promptSendBytes)
         default: flush()
         }
     }
