@@ -79,6 +79,8 @@ package enum ServiceLimits {
     /// How many of them it makes between two looks at the clock, and for how long it makes them in one turn: most take
     /// a microsecond or two, but texts of many characters are cut to their length.
     static let eventsPerLook = 64
+    /// How many devices of a user it gives them to between two looks at the clock.
+    static let devicesPerLook = 64
     static let publicationNanoseconds: UInt64 = 4_000_000
     /// How long it gives them to devices at the end of a turn, if making them took no longer, and for how long it
     /// writes them to streams.

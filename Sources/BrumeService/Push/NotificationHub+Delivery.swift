@@ -26,26 +26,41 @@ extension NotificationHub {
     /// Gives all devices the events that were published since the last time.
     func deliver() { deliver { true } }
 
-    /// Gives devices the events that were published since the last time, user by user. A user's devices, of which there
-    /// are ``ServiceLimits/streamsPerDatabase`` at most, are given theirs together: up to a run's events each.
+    /// Gives devices the events that were published since the last time, user by user.
     ///
-    /// - Parameter goesOn: Asked after each user whether there is time for the next one's devices.
+    /// - Parameter goesOn: Asked after each user, and after some devices of one, whether there is time for more. What is
+    ///   left goes on with the next call.
     func deliver(while goesOn: () -> Bool) {
         var done = 0
         while done < undelivered.count, done == 0 || goesOn() {
-            deliver(to: undelivered[done])
+            guard deliver(to: undelivered[done], while: goesOn) else { break }
             done += 1
         }
         undelivered.removeFirst(done)
         if isPublic { dropOldest() }
     }
 
-    /// Gives the devices of one user what they were not given.
-    private func deliver(to mailbox: NotificationMailbox) {
-        undeliveredEvents -= mailbox.undeliveredCount
-        (mailbox.undeliveredCount, mailbox.undeliveredBytes) = (0, 0)
+    /// Gives the devices of one user what they were not given. Returns whether it was time enough for all of them; the
+    /// others are given theirs by the next call, since each device has its own place.
+    private func deliver(to mailbox: NotificationMailbox, while goesOn: () -> Bool) -> Bool {
         var run: NotificationRun?
-        for listener in mailbox.listeners {
+        var count = 0
+        // Begins where the last call ended: more events may have come, and the first devices are not to have all turns.
+        let listeners = mailbox.listeners
+        let first = mailbox.nextListener < listeners.count ? mailbox.nextListener : 0
+        for offset in 0..<listeners.count {
+            let index = first + offset < listeners.count ? first + offset : first + offset - listeners.count
+            let listener = listeners[index]
+            if listener.place >= mailbox.ring.head { continue }
+            if count == ServiceLimits.devicesPerLook {
+                if !goesOn() {
+                    mailbox.nextListener = index
+                    return false
+                }
+                count = 0
+            }
+            let place = listener.place
+            defer { if listener.place != place { count += 1 } }
             if run?.start != listener.place { run = self.run(of: mailbox, after: listener.place) }
             if let run, !run.leavesOut(listener.device), listener.take(run) {
                 listener.place = run.end
@@ -54,13 +69,16 @@ extension NotificationHub {
                 pump(listener, mailbox)
             }
         }
+        undeliveredEvents -= mailbox.undeliveredCount
+        (mailbox.undeliveredCount, mailbox.undeliveredBytes) = (0, 0)
+        return true
     }
 
     /// The same before the ring drops what they were not given.
     func deliverNow(to mailbox: NotificationMailbox) {
         guard let index = undelivered.firstIndex(where: { $0 === mailbox }) else { return }
         undelivered.remove(at: index)
-        deliver(to: mailbox)
+        _ = deliver(to: mailbox) { true }
     }
 
     /// The events after a place; nil if there are none, some are missing, or they are many.

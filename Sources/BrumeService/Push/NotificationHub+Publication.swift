@@ -31,7 +31,7 @@ extension NotificationHub {
     }
 
     /// Whether events of durable commits wait to be made.
-    var isPublishing: Bool { !publishing.isEmpty || overflow != nil }
+    var isPublishing: Bool { firstPublishing < publishing.count || overflow != nil }
 
     /// Takes a commit that became durable: ``publish(atMost:)`` puts its events into the rings of the users that they
     /// concern, and ``deliver()`` gives them to the devices.
@@ -60,7 +60,7 @@ extension NotificationHub {
 
     /// Makes the overflow the next publication, once everything before it has been published.
     private func takeOverflow() -> Bool {
-        guard publishing.isEmpty, let told = overflow.take() else { return false }
+        guard firstPublishing == publishing.count, let told = overflow.take() else { return false }
         var matches = CommitMatches()
         matches.overflowingOwners = told.owners
         waitingEvents -= told.owners.count
@@ -91,26 +91,31 @@ extension NotificationHub {
 
     /// Makes waiting events, the oldest commit's first. Returns how many. It makes none while ``mustDeliver``.
     func publish(atMost limit: Int) -> Int {
-        var (count, done) = (0, 0)
+        var count = 0
         while true {
-            if done == publishing.count {
+            if firstPublishing == publishing.count {
                 publishing.removeAll(keepingCapacity: publishing.capacity <= 64)
-                done = 0
+                firstPublishing = 0
                 guard takeOverflow() else { break }
             }
-            if publishing[done].next == publishing[done].publication.eventCount {
-                publishedCommits.append(publishing[done].committedNanoseconds)
-                done += 1
+            let first = firstPublishing
+            if publishing[first].next == publishing[first].publication.eventCount {
+                publishedCommits.append(publishing[first].committedNanoseconds)
+                firstPublishing += 1
             } else if count == limit || undeliveredEvents >= ServiceLimits.undeliveredEvents {
                 break
             } else {
-                publishNext(publishing[done])
-                publishing[done].next += 1
+                publishNext(publishing[first])
+                publishing[first].next += 1
                 waitingEvents -= 1
                 count += 1
             }
         }
-        publishing.removeFirst(done)
+        // Many may wait: those behind are not moved for each of them.
+        if 2 * firstPublishing >= publishing.count {
+            publishing.removeFirst(firstPublishing)
+            firstPublishing = 0
+        }
         // The room of each ring is checked with each event above, the room that all rings share here.
         if isPublic { dropOldest() }
         return count

@@ -50,8 +50,9 @@ package final class NotificationHub {
     @exclusivity(unchecked) private(set) var ringBytes = 0 {
         didSet { figures.backlogBytes += ringBytes - oldValue }
     }
-    /// Durable commits whose events have not all been made, the oldest first.
+    /// Durable commits, the oldest first; the events of those from ``firstPublishing`` on have not all been made.
     @exclusivity(unchecked) var publishing: [Publishing] = []
+    @exclusivity(unchecked) var firstPublishing = 0
     @exclusivity(unchecked) var publishedCommits: [UInt64] = []
     /// The commits after those that are not told one by one.
     @exclusivity(unchecked) var overflow: Overflow?

@@ -10,6 +10,8 @@ final class NotificationMailbox {
     let owner: String
     @exclusivity(unchecked) private(set) var ring: NotificationRing
     @exclusivity(unchecked) var listeners: [any NotificationListener] = []
+    /// The device that is to be given events first.
+    var nextListener = 0
     /// The number of events that its devices are to be given, and their bytes in the ring.
     var undeliveredCount = 0
     var undeliveredBytes = 0

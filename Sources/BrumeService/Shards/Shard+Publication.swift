@@ -51,8 +51,8 @@ extension Shard {
     /// Hubs take turns, and the users of each. It takes at least as long as making events took, so that these don't
     /// become more and more.
     private func deliverEvents() {
-        let end =
-            loop.currentNanoseconds + max(server.configuration.deliveryNanoseconds, publicationNanosecondsOfTurn)
+        let making = min(publicationNanosecondsOfTurn, ServiceLimits.publicationNanoseconds)
+        let end = loop.currentNanoseconds + max(server.configuration.deliveryNanoseconds, making)
         var done = 0
         while done < undeliveredHubs.count, done == 0 || loop.currentNanoseconds < end {
             let hub = undeliveredHubs[done]

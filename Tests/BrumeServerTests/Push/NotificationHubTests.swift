@@ -558,6 +558,30 @@ struct PrivateNotificationHubTests {
         #expect(late.taken == together.taken && alone.taken == together.taken)
     }
 
+    @Test("many devices of one user are given events in turns too, and slow ones keep no others from them")
+    func devicesInTurns() throws {
+        let hub = hub()
+        let takers = (1...200).map { Taker(UInt8($0)) }
+        for taker in takers.prefix(70) { taker.mayTake = false }
+        for taker in takers { _ = try hub.add(taker, of: "", place: nil).get() }
+        publish(1, by: 250, [.database(recordType: "")], to: hub, delivers: false)
+        var given: [Int] = []
+        while hub.hasUndelivered {
+            hub.deliver { false }
+            given.append(takers.count { !$0.taken.isEmpty })
+            if given.count == 1 { publish(2, by: 250, [.database(recordType: "")], to: hub, delivers: false) }
+            try #require(given.count < 10)
+        }
+        #expect(given == [64, 128, 130, 130])
+        #expect(takers.dropFirst(70).allSatisfy { $0.taken.count == 2 } && hub.undeliveredEvents == 0)
+        // The others take theirs when they can.
+        for taker in takers.prefix(70) {
+            taker.mayTake = true
+            hub.pump(taker, of: "")
+        }
+        #expect(takers.allSatisfy { $0.taken.count == 2 })
+    }
+
     @Test("no device that listens misses an event, however many come in one turn")
     func manyInATurn() throws {
         let hub = hub()
