@@ -65,9 +65,9 @@ extension ClientSession {
     package nonisolated func handles(
         ofAccount name: String, change: HandleChange
     ) async throws(ServiceError) -> Account {
-        // To change them twice is to change them once.
         try await self.request(
-            .adminHandles, effect: .none, { $0.encodeHandlesRequest(name: name, change: change) },
+            .adminHandles, effect: change.isEmpty ? .none : .once,
+            { $0.encodeHandlesRequest(name: name, change: change) },
             { (coder, bytes) throws(ServiceError) in try coder.decodeHandlesResponse(bytes) })
     }
 

@@ -12,19 +12,32 @@ package enum Handle: Hashable, Sendable {
     /// With what phone numbers are written for people.
     private static let phoneSeparators: Set<Unicode.Scalar> = [" ", "-", ".", "/", "(", ")"]
 
-    /// Returns nil for a text that does not look like an address, which is not checked any further.
+    /// Returns nil for a text that does not look like an address: something without spaces and without characters that
+    /// nobody sees, "@", and a domain of ASCII characters.
     package init?(email text: String) {
         guard text.utf8.count <= Self.emailBytes else { return nil }
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts.contains(where: \.isEmpty),
-            !text.unicodeScalars.contains(where: { $0.properties.isWhitespace || $0.value < 0x20 || $0.value == 0x7F })
+        let scalars = text.unicodeScalars
+        guard let at = scalars.firstIndex(of: "@"), at != scalars.startIndex,
+            !scalars.contains(where: { $0.properties.isWhitespace || Self.isUnseen($0.properties.generalCategory) })
         else { return nil }
+        let domain = scalars[scalars.index(after: at)...]
+        guard !domain.isEmpty, domain.allSatisfy({ $0.isASCII && $0 != "@" }) else { return nil }
         self = .email(text.lowercased())
     }
 
-    /// Returns nil for a text that is no number with its country's code.
+    private static func isUnseen(_ category: Unicode.GeneralCategory) -> Bool {
+        switch category {
+        case .control, .format, .surrogate, .privateUse, .unassigned: true
+        default: false
+        }
+    }
+
+    /// Returns nil for a text that is no number with its country's code, and for one with a "(0)", which is dialled
+    /// without that code alone.
     package init?(phone text: String) {
-        guard text.utf8.count <= 4 * Self.phoneDigits.upperBound, text.unicodeScalars.first == "+" else { return nil }
+        guard text.utf8.count <= 4 * Self.phoneDigits.upperBound, text.unicodeScalars.first == "+",
+            !text.contains("(0)")
+        else { return nil }
         var digits = ""
         for scalar in text.unicodeScalars.dropFirst() {
             if ("0"..."9").contains(scalar) {
@@ -37,9 +50,10 @@ package enum Handle: Hashable, Sendable {
         self = .phone("+" + digits)
     }
 
-    package static let emailForm = "an e-mail address looks like alice@example.com and has at most 254 bytes"
+    package static let emailForm =
+        "an e-mail address looks like alice@example.com, with a domain in ASCII, and has at most 254 bytes"
     package static let phoneForm =
-        "a phone number begins with + and the country's code, such as +49 30 1234567, and has 3 to 15 digits"
+        "a phone number begins with + and the country's code, such as +49 30 1234567, has 3 to 15 digits, and no (0)"
 }
 
 /// What becomes of an account's handles.

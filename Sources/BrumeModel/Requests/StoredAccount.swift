@@ -25,7 +25,4 @@ package struct StoredAccount: Equatable, Sendable {
         self.tokenHashes = tokenHashes
         self.quotaBytes = quotaBytes
     }
-
-    /// By what others find the account.
-    package var handles: [Handle] { [Handle(email: email), Handle(phone: phone)].compactMap(\.self) }
 }

@@ -14,9 +14,18 @@ package struct AccountTable: Sendable {
     /// By the account's id: the same object for as long as the account exists.
     private(set) var storages: [[UInt8]: AccountStorage] = [:]
 
+    /// Takes accounts as they were kept. Files from before there were rules for handles may give one to two accounts:
+    /// the older of them has it, and the other has none from then on, as who has a text that is none.
     package init(_ accounts: [StoredAccount] = []) {
-        for account in accounts { add(account) }
+        for var account in accounts.sorted(by: { ($0.createdMilliseconds, $0.name) < ($1.createdMilliseconds, $1.name) }
+        ) {
+            if !isFree(Handle(email: account.email)) { account.email = "" }
+            if !isFree(Handle(phone: account.phone)) { account.phone = "" }
+            add(account)
+        }
     }
+
+    private func isFree(_ handle: Handle?) -> Bool { handle.map { names[$0] == nil } ?? false }
 
     /// All accounts, by name.
     package var list: [StoredAccount] { accounts.values.sorted { $0.name < $1.name } }
@@ -57,7 +66,6 @@ package struct AccountTable: Sendable {
     private mutating func setHandles(
         _ change: HandleChange, of name: String
     ) throws(AccountError) -> AccountChange.Effect {
-        // What stays is not looked at: it may be from before there were rules for it.
         let before = try existing(name)
         let email = if let email = change.email { try checked(email: email, of: name) } else { before.email }
         let phone = if let phone = change.phone { try checked(phone: phone, of: name) } else { before.phone }
@@ -79,8 +87,7 @@ package struct AccountTable: Sendable {
         accounts[account.name] = account
         let storage = storages[account.id] ?? AccountStorage(ofAccount: account.id, quotaBytes: account.quotaBytes)
         storages[account.id] = storage
-        // A file from before handles were unique may give one to two accounts: the first of them has it.
-        for handle in account.handles where names[handle] == nil { names[handle] = account.name }
+        for handle in Self.handles(of: account) { names[handle] = account.name }
         for hash in account.tokenHashes {
             holders[hash] = AccountHolder(name: account.name, id: account.id, storage: storage)
         }
@@ -94,7 +101,7 @@ package struct AccountTable: Sendable {
 
     private mutating func remove(_ account: StoredAccount) {
         accounts[account.name] = nil
-        for handle in account.handles where names[handle] == account.name { names[handle] = nil }
+        for handle in Self.handles(of: account) { names[handle] = nil }
         for hash in account.tokenHashes { holders[hash] = nil }
     }
 
@@ -121,6 +128,10 @@ package struct AccountTable: Sendable {
         guard accounts.count < ServiceLimits.accounts else {
             throw AccountError(.limit, "the server has \(ServiceLimits.accounts) accounts, which is the limit")
         }
+    }
+
+    private static func handles(of account: StoredAccount) -> [Handle] {
+        [Handle(email: account.email), Handle(phone: account.phone)].compactMap(\.self)
     }
 
     /// An e-mail address that the account may have, or an empty text for none.

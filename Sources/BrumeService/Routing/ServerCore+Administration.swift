@@ -45,6 +45,11 @@ extension ServerCore {
                 let tokens = effect.revokedTokens
                 endClients(ofTokens: tokens) { give(.success(.tokensRevoked(count: tokens.count))) }
             }
+        case .handles(let name, let change) where change.isEmpty:
+            guard let account = accounts.account(named: name) else {
+                return give(.failure(Self.serviceError(AccountTable.unknown(name))))
+            }
+            give(.success(.handles(view(account, identity))))
         case .handles(let name, let change):
             make(.setHandles(change, name: name), give) { [self] effect in
                 give(.success(.handles(view(effect.after!, identity))))

@@ -91,10 +91,10 @@ enum Operator {
     func add(name: String, email: String, phone: String) async throws -> (account: Account, token: String) {
         switch self {
         case .running(let session):
-            try await Self.tellingConflicts { () async throws(ServiceError) in
+            return try await Self.tellingConflicts { () async throws(ServiceError) in
                 try await session.addAccount(name: name, email: email, phone: phone)
             }
-        case .stopped(let accounts): try accounts.add(name: name, email: email, phone: phone)
+        case .stopped(let accounts): return try accounts.add(name: name, email: email, phone: phone)
         }
     }
 
@@ -105,7 +105,7 @@ enum Operator {
             try await Self.tellingConflicts { () async throws(ServiceError) in
                 try await session.handles(ofAccount: name, change: change)
             }
-        case .stopped(let accounts): try accounts.changeHandles(of: name, change)
+        case .stopped(let accounts): try accounts.handles(of: name, change)
         }
     }
 

@@ -119,8 +119,11 @@ enum AccountCommands {
     }
 
     /// What `--email`, `--phone` and their opposites say, once it is known to be right.
+    ///
+    /// A variable, or a file for several commands, means no account of its own.
     private static func handleChange(_ invocation: Invocation) throws -> HandleChange {
-        let change = HandleChange(email: invocation.text("email"), phone: invocation.text("phone"))
+        func text(_ option: String) -> String? { invocation.flags.contains(option) ? invocation.text(option) : nil }
+        let change = HandleChange(email: text("email"), phone: text("phone"))
         for (option, text, isHandle, form) in [
             ("email", change.email, change.email.flatMap(Handle.init(email:)) != nil, Handle.emailForm),
             ("phone", change.phone, change.phone.flatMap(Handle.init(phone:)) != nil, Handle.phoneForm),
@@ -133,7 +136,7 @@ enum AccountCommands {
     private static func handles(_ invocation: Invocation) async throws -> ExitCode {
         var change = try handleChange(invocation)
         for (option, keyPath) in [("email", \HandleChange.email), ("phone", \HandleChange.phone)]
-        where invocation.isOn("no-\(option)") {
+        where invocation.flags.contains("no-\(option)") {
             guard change[keyPath: keyPath] == nil else {
                 throw UsageError("give --\(option) or --no-\(option), not both", command: invocation.command)
             }

@@ -196,19 +196,26 @@ struct CatalogTests {
         #expect(scene.ended.last == "cleo" && account("bob")?.email == "ada@x.com")
     }
 
-    @Test("accounts from before handles were unique keep what they have, and the first of two has the handle")
+    @Test("of accounts from before handles were unique the older one has it for good, and what is no handle goes")
     func formerHandles() throws {
-        var table = AccountTable([
-            Self.account("ada", email: "a@x", id: 1), Self.account("bob", email: "A@x", id: 2),
-            Self.account("cleo", email: "no address", id: 3),
-        ])
-        #expect(table.list.map(\.email) == ["a@x", "A@x", "no address"])
-        _ = try table.apply(.setQuota(bytes: 1, name: "bob"))
-        _ = try table.apply(.setHandles(HandleChange(phone: "+123"), name: "cleo"))
-        #expect(throws: AccountError.self) { _ = try table.apply(.setHandles(HandleChange(email: "a@X"), name: "bob")) }
-        _ = try table.apply(.setHandles(HandleChange(email: "b@x"), name: "bob"))
-        // Ada's is Ada's still.
-        #expect(throws: AccountError.self) { _ = try table.apply(.setHandles(HandleChange(email: "a@x"), name: "bob")) }
+        func account(_ name: String, _ email: String, _ created: Int64, id: UInt8) -> StoredAccount {
+            var account = Self.account(name, email: email, id: id)
+            account.createdMilliseconds = created
+            return account
+        }
+        let kept = [
+            account("ada", "A@x", 9, id: 1), account("bob", "a@x", 8, id: 2), account("cleo", "no address", 7, id: 3),
+        ]
+        for accounts in [kept, kept.reversed()] {
+            var table = AccountTable(accounts)
+            #expect(table.list.map(\.email) == ["", "a@x", ""])
+            _ = try table.apply(.setQuota(bytes: 1, name: "ada"))
+            #expect(throws: AccountError.self) { try table.apply(.setHandles(HandleChange(email: "a@X"), name: "ada")) }
+            // Given up, it is nobody's, also behind a start.
+            _ = try table.apply(.setHandles(HandleChange(email: ""), name: "bob"))
+            _ = try table.apply(.add(account("dan", "a@x", 10, id: 4)))
+            #expect(AccountTable(table.list).list.map(\.email) == ["", "", "", "a@x"])
+        }
     }
 
     @Test("a change that can't be made durable never was, and the next one is made", arguments: Kind.allCases)

@@ -46,9 +46,11 @@ package final class FolderAccounts {
         try accounts.change(.revokeTokens(name: name)).revokedTokens.count
     }
 
-    /// Changes by what other users find an account, and returns the account.
-    package func changeHandles(of name: String, _ change: HandleChange) throws(AccountError) -> Account {
-        folder.view(try accounts.change(.setHandles(change, name: name)).after!)
+    /// An account after the change of its handles, if there is one.
+    package func handles(of name: String, _ change: HandleChange) throws(AccountError) -> Account {
+        if !change.isEmpty { _ = try accounts.change(.setHandles(change, name: name)) }
+        guard let account = accounts.directory.account(named: name) else { throw AccountTable.unknown(name) }
+        return folder.view(account)
     }
 
     /// An account's quota, after the change, if there is one. How much is used is unknown here, since records are not
