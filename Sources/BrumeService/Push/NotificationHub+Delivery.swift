@@ -28,8 +28,8 @@ extension NotificationHub {
 
     /// Gives devices the events that were published since the last time, user by user.
     ///
-    /// - Parameter goesOn: Asked after each user, and after some devices of one, whether there is time for more. What is
-    ///   left goes on with the next call.
+    /// - Parameter goesOn: Asked after each user, and after some devices of one, whether there is time for more. What
+    ///   is left goes on with the next call.
     func deliver(while goesOn: () -> Bool) {
         var done = 0
         while done < undelivered.count, done == 0 || goesOn() {
