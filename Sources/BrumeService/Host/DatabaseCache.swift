@@ -77,6 +77,7 @@ package final class DatabaseCache: @unchecked Sendable {
     /// Releases all databases, and what waits for others. Called when no loop runs any more.
     func abandon() {
         loads = [:]
+        databases.forEach { $0.abandon() }
         databases = LoadedDatabases()
         source = nil
     }

@@ -58,6 +58,10 @@ package final class LoadedDatabase {
         for done in lessons.removeValue(forKey: scan.type) ?? [] { done(scan.lesson) }
     }
 
+    /// Releases the calls that wait for what it teaches: their clients remember the database they use. Called when no
+    /// loop runs any more.
+    func abandon() { lessons = [:] }
+
     /// Its place among the others in memory.
     var entry = LoadedDatabases.Entry()
 

@@ -87,4 +87,21 @@ struct LettingGoTests {
         }
         #expect(try waiting().allSatisfy { $0.loop == nil })
     }
+
+    @Test("leaves no loop where a query waits for what the records teach about an unknown type")
+    func lessons() throws {
+        func learning() throws -> [Weak] {
+            let server = try SteppedServer()
+            let peer = try server.connect(account: "a")
+            try peer.save((0..<2 * ServiceLimits.lessonPlacesPerTurn).map { "r\($0)" })
+            let stream = peer.startQuery(
+                QueryRequest(
+                    database: .private, zone: .defaultZone,
+                    query: Query(recordType: "Unknown", predicate: .constant(true))))
+            server.turn()
+            #expect(!peer.isAnswered(stream), "the scan is under way")
+            return server.loops.map { Weak($0) }
+        }
+        #expect(try learning().allSatisfy { $0.loop == nil })
+    }
 }
