@@ -97,7 +97,7 @@ extension BrokenPromise {
             case .ignoresTags: ["I6"]
             case .keepsRevokedSessions, .showsOthersMatches: ["I7"]
             case .miscountsDeletions: ["I9"]
-            case .keepsAllHistory, .keepsAllEvents, .keepsSegments: ["I10"]
+            case .keepsAllHistory, .keepsAllEvents, .keepsSegments, .keepsEndedServers: ["I10"]
             case .forgetsOperationIDs: ["I11"]
             case .backsUpOldSnapshots: ["F21"]
             }

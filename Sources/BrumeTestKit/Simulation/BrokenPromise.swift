@@ -45,6 +45,8 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case keepsAllEvents
     /// Segments of the journal stay when snapshots hold what is in them.
     case keepsSegments
+    /// A server that ended stays in memory.
+    case keepsEndedServers
     /// A deletion leaves the count of stored bytes as it was.
     case miscountsDeletions
     /// All runs of the server have one name, so that a restored folder goes on as if nothing had been lost.

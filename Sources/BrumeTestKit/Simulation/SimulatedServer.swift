@@ -33,6 +33,10 @@ final class SimulatedServer: @unchecked Sendable {
     private var lastConnectionLoop = 0
     /// Whether this process has read a damaged snapshot: it refuses that database until the next start.
     private var knowsDamage = false
+    /// What has to go with the processes.
+    private(set) var endedLoops = EndedLoops()
+    /// Processes that ended, when the broken promise keeps them.
+    private var keptProcesses: [StepwiseServer] = []
     /// Answers to writes that wait for the sync, when the broken promise lets everything else leave before it.
     var heldFrames: [(SimulatedConnection, [UInt8])] = []
 
@@ -75,6 +79,7 @@ final class SimulatedServer: @unchecked Sendable {
                 }
             }
         } catch {
+            endedLoops.add(loops.all)
             if case .disk = error {
                 // A fault struck during recovery: the machine tries again.
                 if let flip { takeBack(flip) }
@@ -155,6 +160,10 @@ final class SimulatedServer: @unchecked Sendable {
     /// Drops the process and its connections.
     func stopProcess() {
         life += 1
+        if let process {
+            endedLoops.add(process.loops)
+            if simulation.options.brokenPromise == .keepsEndedServers { keptProcesses.append(process) }
+        }
         process = nil
         for connection in connections { connection.serverDied() }
         for end in ends { end.receiver = nil }

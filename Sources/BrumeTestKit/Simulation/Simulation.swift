@@ -152,6 +152,7 @@ package final class Simulation {
         scheduler.forgetAll()
         for device in devices { device.forgetCalls() }
         server.stopProcess()
+        if let problem = server.endedLoops.problem { violated(problem) }
     }
 
     // MARK: For the parts
