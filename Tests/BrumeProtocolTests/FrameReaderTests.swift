@@ -92,8 +92,8 @@ private func read(_ chunks: [[UInt8]], limit: Int = 1000) throws(FrameError) -> 
             }
             #expect(types == [.call, .message, .ping, .cancel])
             // A noncopyable value's property can't stand in the macro itself.
-            let isInsideFrame = reader.isInsideFrame
-            #expect(!isInsideFrame)
+            let keptByteCount = reader.frameByteCount
+            #expect(keptByteCount == 0)
         }
     }
 }

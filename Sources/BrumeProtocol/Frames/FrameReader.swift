@@ -13,9 +13,6 @@ package struct FrameReader: ~Copyable {
         self.payloadBytesLimit = payloadBytesLimit
     }
 
-    /// Whether an incomplete frame is kept.
-    package var isInsideFrame: Bool { !partial.isEmpty }
-
     /// The size of the incomplete frame, header included; until the header has arrived, the bytes that have; 0 when
     /// there is no such frame.
     package var frameByteCount: Int {

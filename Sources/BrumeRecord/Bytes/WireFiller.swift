@@ -5,11 +5,14 @@ package import BrumeModel
 ///
 /// The size is counted first (``WireSize``), then everything is written at once: see
 /// ``Swift/Array/append(byteCount:_:)``. Appending to an array would check its capacity before each byte.
+///
+/// `@inlinable` where it is called for every record: the engine is in another module.
+@frozen @usableFromInline
 package struct WireFiller {
-    private let target: UnsafeMutableRawBufferPointer
-    private(set) var count = 0
+    @usableFromInline let target: UnsafeMutableRawBufferPointer
+    @usableFromInline private(set) var count = 0
 
-    package init(_ target: UnsafeMutableRawBufferPointer) {
+    @inlinable package init(_ target: UnsafeMutableRawBufferPointer) {
         self.target = target
     }
 
@@ -19,14 +22,14 @@ package struct WireFiller {
     }
 
     /// Writes a number, unless it is 0.
-    package mutating func integer(_ number: UInt8, _ value: UInt64) {
+    @inlinable package mutating func integer(_ number: UInt8, _ value: UInt64) {
         if value == 0 { return }
         byte(number << 3)
         varint(value)
     }
 
     /// Writes a field of bytes, unless there are none.
-    package mutating func data(_ number: UInt8, _ content: [UInt8]) {
+    @inlinable package mutating func data(_ number: UInt8, _ content: [UInt8]) {
         if !content.isEmpty { message(number, content) }
     }
 
@@ -36,7 +39,7 @@ package struct WireFiller {
     }
 
     /// Writes a field that holds a message, even an empty one.
-    package mutating func message(_ number: UInt8, _ content: [UInt8]) {
+    @inlinable package mutating func message(_ number: UInt8, _ content: [UInt8]) {
         content.withUnsafeBytes { message(number, $0) }
     }
 
@@ -46,31 +49,31 @@ package struct WireFiller {
     }
 
     /// Writes the tag and length of a field that holds a message of `count` bytes, which follow.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func messageHeader(_ number: UInt8, count: Int) {
         byte(number << 3 | 2)
         varint(UInt64(count))
     }
 
-    package mutating func message(_ number: UInt8, _ content: UnsafeRawBufferPointer) {
+    @inlinable package mutating func message(_ number: UInt8, _ content: UnsafeRawBufferPointer) {
         messageHeader(number, count: content.count)
         append(content)
     }
 
     /// Writes fields that are encoded already.
-    package mutating func append(_ encoded: UnsafeRawBufferPointer) {
+    @inlinable package mutating func append(_ encoded: UnsafeRawBufferPointer) {
         guard let source = encoded.baseAddress, encoded.count > 0 else { return }
         precondition(encoded.count <= target.count - count, "what is encoded has no room")
         (target.baseAddress! + count).copyMemory(from: source, byteCount: encoded.count)
         count += encoded.count
     }
 
-    @inline(__always)
-    private mutating func varint(_ value: UInt64) {
+    @inlinable @inline(__always)
+    mutating func varint(_ value: UInt64) {
         if value < 0x80 { byte(UInt8(truncatingIfNeeded: value)) } else { longVarint(value) }
     }
 
-    private mutating func longVarint(_ value: UInt64) {
+    @usableFromInline mutating func longVarint(_ value: UInt64) {
         var value = value
         while value >= 0x80 {
             byte(UInt8(truncatingIfNeeded: value) | 0x80)
@@ -79,8 +82,8 @@ package struct WireFiller {
         byte(UInt8(truncatingIfNeeded: value))
     }
 
-    @inline(__always)
-    private mutating func byte(_ value: UInt8) {
+    @inlinable @inline(__always)
+    mutating func byte(_ value: UInt8) {
         precondition(count < target.count, "what is encoded has no room")
         target.baseAddress!.storeBytes(of: value, toByteOffset: count, as: UInt8.self)
         count += 1
@@ -89,7 +92,7 @@ package struct WireFiller {
 
 extension [UInt8] {
     /// Appends so many bytes, all of which `fill` writes.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func append(byteCount: Int, _ fill: (inout WireFiller) -> Void) {
         append(addingCapacity: byteCount) { span in
             span.withUnsafeMutableBufferPointer { room, count in

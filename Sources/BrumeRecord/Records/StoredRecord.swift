@@ -7,6 +7,7 @@ internal import CBrumeProto
 /// each in its canonical encoding. Records with equal content have equal bytes. The server opens records often and
 /// reads little of them, so this type reads and writes them in place; the bytes are those that protobuf-c makes of the
 /// message.
+@usableFromInline
 package enum StoredRecord {
     /// A record taken apart, its fields not decoded.
     package struct Parts: Equatable, Sendable {
@@ -21,7 +22,7 @@ package enum StoredRecord {
     }
 
     /// The number of `fields` in `brume.v1.Record`; the last one, so that the fields come after everything else.
-    package static let fieldsNumber: UInt8 = 15
+    @inlinable package static var fieldsNumber: UInt8 { 15 }
 
     /// The record's bytes. Fields may come in any order, each key once.
     package static func encode(_ system: SystemFields, fields: [EncodedField]) -> [UInt8] {

@@ -10,7 +10,7 @@ extension Session {
         // The handshake has a deadline of its own.
         if isGone || isEnding || connection == nil || !connection.isOpen { return }
         if inputShortage != nil {
-            reserveInput()
+            reserveInput(reader.frameByteCount)
             resumeIfPossible()
         }
         if exchange(&waitsForOutputShare, with: false) { resumeStreams() }

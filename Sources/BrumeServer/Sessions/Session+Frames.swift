@@ -27,9 +27,10 @@ extension Session {
             shard.charge(client, since: began, frames: didCompleteFrame ? 0 : 1)
         }
         countCalls()
-        reserveInput()
+        let incompleteBytes = reader.frameByteCount
+        reserveInput(incompleteBytes)
         machine.bytesReceived(
-            isInsideFrame: reader.isInsideFrame && !isReadingPaused && !isWaitingForTurn,
+            isInsideFrame: incompleteBytes > 0 && !isReadingPaused && !isWaitingForTurn,
             didCompleteFrame: didCompleteFrame,
             nowNanoseconds: shard.loop.nowNanoseconds)
     }

@@ -12,8 +12,8 @@ internal import BrumeSystem
 /// For `@exclusivity(unchecked)` see ``Shard``.
 final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @unchecked Sendable {
     /// The sessions of the loop that it is on, and that loop's shard.
-    private(set) var table: SessionTable
-    private(set) var shard: Shard
+    @exclusivity(unchecked) private(set) var table: SessionTable
+    @exclusivity(unchecked) private(set) var shard: Shard
     /// What the hello proved; nil before it, and then nothing asks for its parts.
     @exclusivity(unchecked) var entrance: Entrance?
     var identity: Identity! { entrance?.identity }
@@ -28,7 +28,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// Open calls and streams of the session that its share counts.
     @exclusivity(unchecked) private var counted = (calls: 0, streams: 0)
 
-    var connection: (any PeerConnection)!
+    @exclusivity(unchecked) var connection: (any PeerConnection)!
     var reader: FrameReader
     /// The payload limit to use once the hello is done; the reader itself is in use while it hands on a frame.
     var payloadLimitAfterHello: Int?
@@ -41,18 +41,18 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     /// What an interceptor wants of calls when they end.
     @exclusivity(unchecked) var interceptedCalls: [UInt32: InterceptedCall] = [:]
     /// Whether events wait until the account's share of the output has room.
-    var waitsForOutputShare = false
+    @exclusivity(unchecked) var waitsForOutputShare = false
     /// Whether frames wait until the account's turn comes.
-    private(set) var isWaitingForTurn = false
+    @exclusivity(unchecked) private(set) var isWaitingForTurn = false
     /// Whether bytes wait in the socket, and not in the reader alone.
-    private var waitsToRead = false
+    @exclusivity(unchecked) private var waitsToRead = false
     /// Whether frames are being read because the account's turn has come.
-    private var hasTurn = false
+    @exclusivity(unchecked) private var hasTurn = false
     /// When reading from the socket began; nil once that time has been charged.
     @exclusivity(unchecked) var readBegan: UInt64?
-    var isReadingPaused = false
-    var isEnding = false
-    var isGone = false
+    @exclusivity(unchecked) var isReadingPaused = false
+    @exclusivity(unchecked) var isEnding = false
+    @exclusivity(unchecked) var isGone = false
 
     init(_ table: SessionTable, of door: BrumeDoor, isOperators: Bool) {
         self.table = table
@@ -253,8 +253,9 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
 
     /// Reserves room for the whole of the frame that has begun, before it arrives: without room, nothing is read until
     /// there is some.
-    func reserveInput() {
-        let frame = reader.frameByteCount
+    ///
+    /// - Parameter frame: The frame's size in bytes, as the reader knows it; 0 when none has begun.
+    func reserveInput(_ frame: Int) {
         let wanted = frame > ServerLimits.unreservedFrameBytes ? frame : 0
         if wanted == reservedInput.bytes { return inputShortage = nil }
         guard let share else { return }

@@ -16,14 +16,14 @@ package final class Client: @unchecked Sendable {
     /// Where answers go.
     let door: any ClientDoor
     /// Whether the client is still there.
-    var isHere = true
+    @exclusivity(unchecked) var isHere = true
 
     /// The user's private database, kept in memory while they are here.
-    var home: LoadedDatabase?
+    @exclusivity(unchecked) var home: LoadedDatabase?
     /// False in a container that was new when the client came, until it does something that leaves a trace there.
-    var hasUserRecords: Bool
+    @exclusivity(unchecked) var hasUserRecords: Bool
     /// The schema that holds for the client, and the version of the loop's schemas that it was taken from.
-    var knownSchema: (version: UInt64, schema: Schema)?
+    @exclusivity(unchecked) var knownSchema: (version: UInt64, schema: Schema)?
     /// Answers that wait for the disk or another loop; the door counts them as output.
     @exclusivity(unchecked) package var heldByteCount = 0
     /// Tasks for the client's streams that are on their way to other loops: a client that opens and cancels as fast as

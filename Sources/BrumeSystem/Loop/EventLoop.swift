@@ -12,6 +12,9 @@ internal import Synchronization
 /// `@unchecked Sendable`: the thread that calls `run()` owns everything here. Any thread may use only `execute`,
 /// `stop`, `start`, `join`, `isCurrent` and `name`; what these touch is atomic or behind the mailbox's lock. Before
 /// `run()` begins the thread that made the loop may set it up (hooks, timers, listeners).
+///
+/// `@exclusivity(unchecked)`: the turn's number and time are read several times for every request, and are set at its
+/// beginning by code that calls nothing. Behind a getter, since other modules check stored properties all the same.
 package final class EventLoop: @unchecked Sendable {
     /// For logs, and the thread's name (cut to 15 bytes).
     package let name: String
@@ -30,11 +33,16 @@ package final class EventLoop: @unchecked Sendable {
     /// before ``run()``.
     package var yieldsToOthers = false
 
+    /// The turn's number, and its time by both clocks.
+    @exclusivity(unchecked) private var current = (
+        number: UInt64(0), nanoseconds: UInt64(0), wallMilliseconds: Int64(0)
+    )
+
     /// The number of the turn, for limits that apply to each turn. Loop thread only.
-    package private(set) var turnNumber: UInt64 = 0
+    package var turnNumber: UInt64 { current.number }
 
     /// Monotonic time, read once per turn.
-    package private(set) var nowNanoseconds: UInt64
+    package var nowNanoseconds: UInt64 { current.nanoseconds }
     /// Monotonic time now, for work with a time limit; for a loop that is driven by hand, the turn's time. Loop thread
     /// only.
     package var currentNanoseconds: UInt64 {
@@ -42,7 +50,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Time since 1970 by the machine's clock, read once per turn. It may jump.
-    package private(set) var wallClockMilliseconds: Int64
+    package var wallClockMilliseconds: Int64 { current.wallMilliseconds }
 
     /// Working memory that all connections of this loop share.
     let buffers: TransferBuffers
@@ -64,7 +72,7 @@ package final class EventLoop: @unchecked Sendable {
     /// Whether the loop ends, and no turn comes after this one.
     private var isFinishing = false
     private var tasks: [Mailbox.Task] = []
-    private var clockIsFresh = false
+    @exclusivity(unchecked) private var clockIsFresh = false
 
     private let owner = Atomic<UInt>(0)
     private let thread = Lock<SystemThread?>(nil)
@@ -75,8 +83,7 @@ package final class EventLoop: @unchecked Sendable {
         self.name = name
         poller = try Poller()
         buffers = TransferBuffers()
-        nowNanoseconds = MonotonicClock.nowNanoseconds
-        wallClockMilliseconds = EventLoop.readWallClock()
+        (current.nanoseconds, current.wallMilliseconds) = (MonotonicClock.nowNanoseconds, EventLoop.readWallClock())
     }
 
     // MARK: Any thread
@@ -125,8 +132,7 @@ package final class EventLoop: @unchecked Sendable {
     /// Runs one turn at a time that the caller gives, without waiting and without polling sockets: for a loop that is
     /// driven by hand and never by `run()`. The caller's thread then counts as the loop's.
     package func step(nowNanoseconds: UInt64, wallClockMilliseconds: Int64) {
-        self.nowNanoseconds = nowNanoseconds
-        self.wallClockMilliseconds = wallClockMilliseconds
+        (current.nanoseconds, current.wallMilliseconds) = (nowNanoseconds, wallClockMilliseconds)
         runTasks()
         let lastSequence = timers.lastSequence
         while let body = timers.popDue(now: nowNanoseconds, lastSequence: lastSequence) { body() }
@@ -159,7 +165,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func turn() {
-        turnNumber &+= 1
+        current.number &+= 1
         let isBusy = !continuing.isEmpty || !flushing.isEmpty
         var timeout = isBusy ? 0 : timeoutMilliseconds()
         let waits = timeout != 0 && !mailbox.hasTasks
@@ -198,8 +204,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func readClocks() {
-        nowNanoseconds = MonotonicClock.nowNanoseconds
-        wallClockMilliseconds = EventLoop.readWallClock()
+        (current.nanoseconds, current.wallMilliseconds) = (MonotonicClock.nowNanoseconds, EventLoop.readWallClock())
         clockIsFresh = true
     }
 
