@@ -248,4 +248,19 @@ package enum Limits {
     /// Bytes of a query's cursor: more than the longest, which holds ``querySortKeys`` values that a match is sorted
     /// by.
     package static let queryCursorBytes = 32 * 1024
+
+    /// Participants of one share beside its owner, including those who were invited and have not accepted: CloudKit's
+    /// own limit (Documentation/CloudKit.md, Limits).
+    package static let participantsPerShare = 100
+
+    /// Users who ask to take part in one share and are not answered yet. Whoever asks then is not heard, and not told
+    /// so.
+    package static let requestersPerShare = 100
+
+    /// Users of one share whose requests are not heard any more.
+    package static let blockedUsersPerShare = 1_000
+
+    /// Participants that one request adds, changes or removes, and users whom it denies, blocks or unblocks, over all
+    /// of its shares. Each is looked for among the share's hundred participants.
+    package static let shareChangesPerRequest = itemsPerRequest
 }

@@ -56,6 +56,12 @@ package enum Names {
         return bytes.dropFirst().allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
+    /// Whether a participant of a share may have the id: 1 to 255 printable ASCII characters, as the UUIDs of apps are.
+    package static func isParticipantID(_ id: String) -> Bool {
+        let bytes = id.utf8
+        return (1...Limits.nameCharacters).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
     /// What is wrong with an account's name, or nil: 1 to 64 letters, digits, "-", "_" and ".".
     package static func problemWithAccountName(_ name: String) -> String? {
         let bytes = name.utf8

@@ -30,10 +30,14 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package static let zoneNotFound = ErrorCode(rawValue: 26)
     package static let limitExceeded = ErrorCode(rawValue: 27)
     package static let userDeletedZone = ErrorCode(rawValue: 28)
+    package static let tooManyParticipants = ErrorCode(rawValue: 29)
+    package static let alreadyShared = ErrorCode(rawValue: 30)
     package static let referenceViolation = ErrorCode(rawValue: 31)
     package static let managedAccountRestricted = ErrorCode(rawValue: 32)
+    package static let participantMayNeedVerification = ErrorCode(rawValue: 33)
     package static let serverResponseLost = ErrorCode(rawValue: 34)
     package static let accountTemporarilyUnavailable = ErrorCode(rawValue: 36)
+    package static let participantAlreadyInvited = ErrorCode(rawValue: 37)
 }
 
 /// A failure that a client is told: CloudKit's code and a sentence that says what was wrong and what to do next.

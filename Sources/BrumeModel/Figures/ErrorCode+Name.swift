@@ -25,8 +25,12 @@ extension ErrorCode {
         case .zoneNotFound: "zoneNotFound"
         case .limitExceeded: "limitExceeded"
         case .userDeletedZone: "userDeletedZone"
+        case .tooManyParticipants: "tooManyParticipants"
+        case .alreadyShared: "alreadyShared"
         case .referenceViolation: "referenceViolation"
+        case .participantMayNeedVerification: "participantMayNeedVerification"
         case .serverResponseLost: "serverResponseLost"
+        case .participantAlreadyInvited: "participantAlreadyInvited"
         default: String(rawValue)
         }
     }

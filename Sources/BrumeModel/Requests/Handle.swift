@@ -7,6 +7,9 @@ package enum Handle: Hashable, Sendable {
 
     /// What an address has at most, in bytes (RFC 5321, 4.5.3.1.3).
     private static let emailBytes = 254
+    /// Marks above, below and through letters in an address. Texts are compared with their marks in order, and long
+    /// runs of them take long to order.
+    private static let emailMarks = 16
     /// The digits of a phone number.
     private static let phoneDigits = 3...15
     /// With what phone numbers are written for people.
@@ -18,7 +21,8 @@ package enum Handle: Hashable, Sendable {
         guard text.utf8.count <= Self.emailBytes else { return nil }
         let scalars = text.unicodeScalars
         guard let at = scalars.firstIndex(of: "@"), at != scalars.startIndex,
-            !scalars.contains(where: { $0.properties.isWhitespace || Self.isUnseen($0.properties.generalCategory) })
+            !scalars.contains(where: { $0.properties.isWhitespace || Self.isUnseen($0.properties.generalCategory) }),
+            scalars.count(where: { $0.properties.canonicalCombiningClass != .notReordered }) <= Self.emailMarks
         else { return nil }
         let domain = scalars[scalars.index(after: at)...]
         guard !domain.isEmpty, domain.allSatisfy({ $0.isASCII && $0 != "@" }) else { return nil }
