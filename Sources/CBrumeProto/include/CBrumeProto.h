@@ -2,6 +2,7 @@
 // All messages of Brume, generated from proto/ by Scripts/generate-proto.sh.
 #include "server-v1-views.pb-c.h"
 #include "store-v1-schema.pb-c.h"
+#include "store-v1-share.pb-c.h"
 #include "store-v1-store.pb-c.h"
 #include "v1-admin.pb-c.h"
 #include "v1-connection.pb-c.h"
