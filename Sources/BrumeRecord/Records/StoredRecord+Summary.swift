@@ -9,12 +9,19 @@ extension StoredRecord {
         /// The parent's name; empty when there is none.
         package var parent = UnsafeRawBufferPointer(start: nil, count: 0)
         package var cascades = Cascades()
+        /// The name of the share whose root the record is; empty when it is none.
+        package var share = UnsafeRawBufferPointer(start: nil, count: 0)
+        /// A share's participants, as ``ShareCoder`` writes them; empty in any other record.
+        package var storedShare = UnsafeRawBufferPointer(start: nil, count: 0)
         /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with
         /// them.
         package var isHeadFirst = true
 
         /// Whether it has a parent or cascade targets.
         package var refersToOthers: Bool { !parent.isEmpty || !cascades.targets.isEmpty }
+
+        /// Whether it is a share, or the root of one.
+        package var concernsSharing: Bool { !share.isEmpty || !storedShare.isEmpty }
     }
 
     /// Walks a record once and checks it; allocates only what the summary holds. Throws `internalError` for bytes that
@@ -39,6 +46,8 @@ extension StoredRecord {
                 case 3: summary.changeTag = try checked(element.content)
                 case 4, 6: _ = try checked(element.content)
                 case 8: summary.parent = try checked(element.content)
+                case UInt64(SharingPart.shareNumber): summary.share = try checked(element.content)
+                case UInt64(SharingPart.storedShareNumber): summary.storedShare = element.content
                 case UInt64(fieldsNumber):
                     let (key, value) = try checkedField(element.content)
                     guard ByteOrder.compare(formerKey, key) < 0 else { throw WireReader.Damage() }

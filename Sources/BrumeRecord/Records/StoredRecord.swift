@@ -25,10 +25,12 @@ package enum StoredRecord {
     @inlinable package static var fieldsNumber: UInt8 { 15 }
 
     /// The record's bytes. Fields may come in any order, each key once.
-    package static func encode(_ system: SystemFields, fields: [EncodedField]) -> [UInt8] {
+    package static func encode(
+        _ system: SystemFields, sharing: SharingPart = SharingPart(), fields: [EncodedField]
+    ) -> [UInt8] {
         let fields = EncodedFields(fields)
         var bytes: [UInt8] = []
-        bytes.append(byteCount: byteCount(of: system) + fields.bytes.count) { filler in
+        bytes.append(byteCount: byteCount(of: system) + sharing.byteCount + fields.bytes.count) { filler in
             filler.text(1, system.name)
             filler.text(2, system.type)
             filler.text(3, system.changeTag)
@@ -37,6 +39,7 @@ package enum StoredRecord {
             filler.text(6, system.modifier)
             filler.integer(7, UInt64(bitPattern: system.modifiedMilliseconds))
             filler.text(8, system.parent ?? "")
+            sharing.append(to: &filler)
             fields.bytes.withUnsafeBytes { filler.append($0) }
         }
         return bytes

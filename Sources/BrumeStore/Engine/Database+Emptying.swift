@@ -63,7 +63,7 @@ extension Database {
             user.changeTag = changeTag(builder.sequence).text
             user.modifiedMilliseconds = nowMilliseconds
             put(
-                SharedBytes(StoredRecord.encode(user, fields: [])), refersToOthers: false, replacing: slot, inZoneAt: 0,
+                SharedBytes(StoredRecord.encode(user, fields: [])), marks: [], replacing: slot, inZoneAt: 0,
                 of: 0, into: &builder)
             guard var commit = finish(builder, nowMilliseconds: nowMilliseconds) else {
                 preconditionFailure("a commit that puts a record is none")
@@ -96,7 +96,7 @@ extension Database {
                     user.system.changeTag = tag.text
                     user.system.modifiedMilliseconds = nowMilliseconds
                     put(
-                        SharedBytes(StoredRecord.encode(user.system, fields: [])), refersToOthers: false,
+                        SharedBytes(StoredRecord.encode(user.system, fields: [])), marks: [],
                         replacing: slot, inZoneAt: 0, of: 0, into: &builder)
                     types.insert(record.type)
                 }

@@ -80,7 +80,7 @@ extension Database {
                 name: name, type: Names.userRecordType, changeTag: tag.text, creator: name,
                 createdMilliseconds: nowMilliseconds, modifier: name, modifiedMilliseconds: nowMilliseconds),
             fields: [])
-        put(SharedBytes(record), refersToOthers: false, replacing: nil, inZoneAt: 0, of: 0, into: &builder)
+        put(SharedBytes(record), marks: [], replacing: nil, inZoneAt: 0, of: 0, into: &builder)
         builder.touch(
             TouchedZone(
                 zone: .defaultZone, incarnation: 0, recordTypes: [Names.userRecordType], isNew: false, isDeleted: false)
@@ -132,7 +132,7 @@ extension Database {
             if batch.modification.saves[item].type != types.last { types.append(batch.modification.saves[item].type) }
             let slot = put(
                 SharedBytes(of: batch.records, at: batch.staged[place].range),
-                refersToOthers: batch.staged[place].refersToOthers, replacing: existing,
+                marks: batch.staged[place].marks, replacing: existing,
                 references: batch.referenceChange(ofStaged: place), inZoneAt: index, of: incarnation, into: &builder)
             note(slot, existing == nil ? .created : .updated, inZoneAt: index, into: &builder)
         }
@@ -189,12 +189,12 @@ extension Database {
     ///   - references: How its references differ from those of the older version, where that is known.
     @discardableResult
     func put(
-        _ record: SharedBytes, refersToOthers: Bool, replacing existing: Int32?, references: ReferenceChange = .unknown,
+        _ record: SharedBytes, marks: RecordMarks, replacing existing: Int32?, references: ReferenceChange = .unknown,
         inZoneAt index: Int, of incarnation: UInt64, into builder: inout CommitBuilder
     ) -> Int32 {
         builder.append(.recordPut(zone: incarnation, record: record))
         return putRecord(
-            record, refersToOthers: refersToOthers, at: builder.nextPosition(), replacing: existing,
+            record, marks: marks, at: builder.nextPosition(), replacing: existing,
             references: references, inZoneAt: index)
     }
 }

@@ -64,7 +64,7 @@ extension Database {
                 Result { () throws(ServiceError) in try RecordSlot.check(bytes) }
             }
             putRecord(
-                record, refersToOthers: try summary.get().refersToOthers, at: builder.nextPosition(), inZoneAt: index)
+                record, marks: RecordMarks(try summary.get()), at: builder.nextPosition(), inZoneAt: index)
             if touched.last != index { touched.append(index) }
         case .recordDeletion(let incarnation, let name, _):
             let index = try zoneIndex(ofIncarnation: incarnation)

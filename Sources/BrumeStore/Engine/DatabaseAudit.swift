@@ -14,6 +14,8 @@ package struct DatabaseAudit: Equatable, Sendable {
         package var storedBytes = 0
         /// What each user's records take, of a public database.
         var creatorBytes = CreatorBytes()
+        /// The shares of each zone that has some, and their roots, by the zone's incarnation.
+        var sharing: [UInt64: ZoneSharing] = [:]
         /// See ``Database/approximateBytes``.
         package var approximateBytes = 0
         package var operations = 0
@@ -65,6 +67,7 @@ extension Database {
             records: recordCount, tombstones: tombstoneCount, storedBytes: storedBytes,
             creatorBytes: zoneStates[0].creatorBytes, approximateBytes: approximateBytes,
             operations: operations.count, operationBytes: operations.bytes)
+        for state in zoneStates where !state.sharing.isEmpty { audit.kept.sharing[state.incarnation] = state.sharing }
         audit.runs = runHistory.runs.count
         var sums = DatabaseAudit.Counts(
             approximateBytes: Database.emptyBytes + subscriptionTable.approximateBytes
@@ -91,6 +94,9 @@ extension Database {
                 references.add(record.references, of: slot, by: references.user(of: record))
             }
             sums.approximateBytes += references.approximateBytes
+            let sharing = state.searchedSharing
+            if !sharing.isEmpty { sums.sharing[state.incarnation] = sharing }
+            sums.approximateBytes += sharing.approximateBytes
             for slot in state.slots.chunks.joined() {
                 sums.approximateBytes += slot.approximateBytes
                 if !slot.isDeleted {

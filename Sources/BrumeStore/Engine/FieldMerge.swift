@@ -172,9 +172,10 @@ package struct FieldMerge: ~Copyable {
     ///   - user: The user who saves, and who makes the record if it is new.
     ///   - savedMilliseconds: The server's clock, since 1970.
     ///   - parent: The name of the parent record, or empty.
-    package func encode(
+    ///   - sharing: What the record says of sharing; nil for nothing.
+    func encode(
         into bytes: inout [UInt8], name: String, type: String, changeTag: [UInt8], user: String,
-        savedMilliseconds: Int64, parent: String
+        savedMilliseconds: Int64, parent: String, sharing: SharingPart? = nil
     ) -> Int {
         let saved = UInt64(bitPattern: savedMilliseconds)
         let isNew = stored.isEmpty
@@ -182,7 +183,7 @@ package struct FieldMerge: ~Copyable {
         let systemByteCount =
             WireSize.data(name.utf8.count) + WireSize.data(type.utf8.count)
             + WireSize.data(changeTag.count) + (isNew ? savingBytes : storedCreation.count) + savingBytes
-            + WireSize.data(parent.utf8.count)
+            + WireSize.data(parent.utf8.count) + (sharing?.byteCount ?? 0)
         bytes.append(byteCount: systemByteCount + fieldsByteCount) { filler in
             filler.text(1, name)
             filler.text(2, type)
@@ -196,6 +197,7 @@ package struct FieldMerge: ~Copyable {
             filler.text(6, user)
             filler.integer(7, saved)
             filler.text(8, parent)
+            sharing?.append(to: &filler)
             appendFields(to: &filler)
         }
         return systemByteCount

@@ -8,13 +8,18 @@ struct MergedRecord: ~Copyable {
     let parent: String?
     /// The name of the older version's parent, or nil.
     let formerParent: String?
+    /// What it says of sharing, as the older version did; nil for nothing.
+    let sharing: SharingPart?
     /// Whether anything differs from the older version; true for a new record.
     let isChanged: Bool
 
-    private init(fields: consuming FieldMerge, parent: String?, formerParent: String?, isChanged: Bool) {
+    private init(
+        fields: consuming FieldMerge, parent: String?, formerParent: String?, sharing: SharingPart?, isChanged: Bool
+    ) {
         self.fields = fields
         self.parent = parent
         self.formerParent = formerParent
+        self.sharing = sharing
         self.isChanged = isChanged
     }
 
@@ -51,6 +56,8 @@ struct MergedRecord: ~Copyable {
                 "a record would have more than \(Limits.fieldsPerRecord) fields, the most that one may have: use fewer")
         }
         let isChanged = fields.isChanged || parent != former
-        return MergedRecord(fields: fields, parent: parent, formerParent: former, isChanged: isChanged)
+        return MergedRecord(
+            fields: fields, parent: parent, formerParent: former, sharing: existing?.sharing,
+            isChanged: isChanged)
     }
 }

@@ -10,7 +10,7 @@ internal import BrumeRecord
 /// In a custom zone a deleted record keeps its slot as a tombstone: name, type and position, nothing else.
 struct RecordSlot: Sendable {
     /// The encoded `brume.v1.Record`; in a tombstone one with name and type alone, or nothing. A newer version
-    /// overwrites it if nobody else holds it; see ``replace(with:refersToOthers:position:)``.
+    /// overwrites it if nobody else holds it; see ``replace(with:marks:position:)``.
     private var storage: [UInt8]
     /// Where the record begins in ``storage``.
     private var start: UInt32
@@ -23,15 +23,13 @@ struct RecordSlot: Sendable {
     var created: ChangePosition
 
     private static let deletedMark: UInt32 = 1 << 31
-    private static let referenceMark: UInt32 = 1 << 30
 
     /// A new record, created by the change at its position, in an array of its own.
     ///
-    /// - Parameter refersToOthers: Whether the record has a parent or references that delete it with their targets.
-    init(new record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
+    init(new record: SharedBytes, marks: RecordMarks, position: ChangePosition) {
         self.init(
-            storage: record.array, range: 0..<record.count, marks: refersToOthers ? RecordSlot.referenceMark : 0,
-            position: position, created: position)
+            storage: record.array, range: 0..<record.count, marks: marks.rawValue, position: position,
+            created: position)
     }
 
     /// The record of another slot, moved into a shared array.
@@ -44,11 +42,9 @@ struct RecordSlot: Sendable {
 
     /// A record that shares an array with others.
     init(
-        in pack: [UInt8], at range: Range<Int>, refersToOthers: Bool, position: ChangePosition, created: ChangePosition
+        in pack: [UInt8], at range: Range<Int>, marks: RecordMarks, position: ChangePosition, created: ChangePosition
     ) {
-        self.init(
-            storage: pack, range: range, marks: refersToOthers ? RecordSlot.referenceMark : 0, position: position,
-            created: created)
+        self.init(storage: pack, range: range, marks: marks.rawValue, position: position, created: created)
     }
 
     /// What is left of a deleted record. Without a name nothing is left, and the slot is free for another record.
@@ -69,14 +65,14 @@ struct RecordSlot: Sendable {
         self.created = created
     }
 
-    private static let countMask = referenceMark - 1
+    private static let countMask: UInt32 = (1 << 29) - 1
 
     /// Takes a newer version of the record.
     ///
     /// It overwrites the older one where that has an array of its own, of about the same size, that nobody else holds:
     /// a snapshot that is being written, or an index that compares the two, keeps the older version by holding it. So
     /// most saves allocate nothing that stays, and a record that is saved again and again stays where it is.
-    mutating func replace(with record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
+    mutating func replace(with record: SharedBytes, marks: RecordMarks, position: ChangePosition) {
         let newer = record.count
         if isPacked || newer > storage.capacity || !SharedBytes.isSnug(newer, in: storage.capacity) {
             storage = record.array
@@ -86,7 +82,7 @@ struct RecordSlot: Sendable {
         }
         start = 0
         precondition(newer <= RecordSlot.countMask, "a record is larger than a slot can say")
-        countAndMarks = UInt32(newer) | (refersToOthers ? RecordSlot.referenceMark : 0)
+        countAndMarks = UInt32(newer) | marks.rawValue
         self.position = position
     }
 
@@ -144,6 +140,11 @@ struct RecordSlot: Sendable {
         refersToOthers ? withBytes { String(decoding: StoredRecord.parent(of: $0), as: UTF8.self) } : ""
     }
 
+    /// What it says of sharing; nil for nothing.
+    var sharing: SharingPart? {
+        marks.contains(.sharing) ? withBytes { StoredRecord.sharing(of: $0) } : nil
+    }
+
     /// Its `deleteSelf` references.
     ///
     /// - Complexity: O(fields and references).
@@ -164,7 +165,9 @@ struct RecordSlot: Sendable {
     var references: RecordReferences { RecordReferences(parent: parent, targets: cascades.targets) }
 
     /// Whether it has a parent or references that delete it with their targets.
-    var refersToOthers: Bool { countAndMarks & RecordSlot.referenceMark != 0 }
+    var refersToOthers: Bool { marks.contains(.refersToOthers) }
+
+    var marks: RecordMarks { RecordMarks(rawValue: countAndMarks & RecordMarks.all.rawValue) }
 
     /// What a record takes beside its bytes: its slot, the places of its name in the look-ups and of its changes in the
     /// feed, and what an allocation adds.
@@ -180,6 +183,7 @@ extension RecordSlot {
         let summary = try StoredRecord.summary(of: bytes)
         guard !summary.changeTag.isEmpty else { throw ServiceError(.internalError, "a record has no change tag") }
         guard !summary.name.isEmpty else { throw ServiceError(.internalError, "a record has no name") }
+        if !summary.storedShare.isEmpty { _ = try ShareCoder.decode(summary.storedShare) }
         guard summary.isHeadFirst else {
             throw ServiceError(.internalError, "a record does not begin with its name, type and change tag")
         }

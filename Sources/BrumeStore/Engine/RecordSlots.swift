@@ -56,9 +56,8 @@ struct RecordSlots: Sendable {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].isDeleted
     }
 
-    /// Whether the slot's record has a parent or references that delete it with their targets.
-    func refersToOthers(_ slot: Int32) -> Bool {
-        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].refersToOthers
+    func marks(of slot: Int32) -> RecordMarks {
+        chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots].marks
     }
 
     /// About what the slot's record takes in memory.
@@ -97,9 +96,9 @@ struct RecordSlots: Sendable {
     }
 
     /// Puts a newer version in the place of a record, which keeps the change that created it.
-    mutating func replace(_ slot: Int32, with record: SharedBytes, refersToOthers: Bool, position: ChangePosition) {
+    mutating func replace(_ slot: Int32, with record: SharedBytes, marks: RecordMarks, position: ChangePosition) {
         chunks[Int(slot) / RecordSlots.chunkSlots][Int(slot) % RecordSlots.chunkSlots]
-            .replace(with: record, refersToOthers: refersToOthers, position: position)
+            .replace(with: record, marks: marks, position: position)
     }
 
     /// Returns the record's slot.

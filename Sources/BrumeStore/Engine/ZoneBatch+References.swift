@@ -17,6 +17,13 @@ extension ZoneBatch {
         var changesCascades = false
         /// Nil when nothing changes.
         var references: StagedReferences?
+
+        /// Those of the record as it is to be.
+        func marks(_ sharing: SharingPart?) -> RecordMarks {
+            var marks: RecordMarks = refersToOthers ? .refersToOthers : []
+            if sharing != nil { marks.insert(.sharing) }
+            return marks
+        }
     }
 
     /// Looks at the references of a save, as far as they may have changed.

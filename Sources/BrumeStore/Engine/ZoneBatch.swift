@@ -15,8 +15,7 @@ struct ZoneBatch {
         let existing: Int32?
         /// Where it stands in ``records``, as it will be stored.
         let range: Range<Int>
-        /// Whether it has a parent or references that delete it with their targets.
-        let refersToOthers: Bool
+        let marks: RecordMarks
         /// How many of its bytes are the answer: all, or those before its fields; 0: the answer is given already.
         let answerCount: Int
         /// Whether this save names a parent that the record did not have before.
@@ -273,7 +272,7 @@ struct ZoneBatch {
         let start = records.count
         let systemByteCount = merged.fields.encode(
             into: &records, name: save.name, type: save.type, changeTag: tagText, user: caller.user,
-            savedMilliseconds: nowMilliseconds, parent: merged.parent ?? "")
+            savedMilliseconds: nowMilliseconds, parent: merged.parent ?? "", sharing: merged.sharing)
         let range = start..<records.count
         if range.count > Limits.recordBytes {
             throw ServiceError(
@@ -294,7 +293,7 @@ struct ZoneBatch {
         if let change = findings.references { references.append(change) }
         staged.append(
             StagedSave(
-                item: item, existing: slot, range: range, refersToOthers: findings.refersToOthers,
+                item: item, existing: slot, range: range, marks: findings.marks(merged.sharing),
                 answerCount: answerCount,
                 setsParent: merged.parent != nil && merged.formerParent != merged.parent,
                 changesCascades: findings.changesCascades,

@@ -36,6 +36,8 @@ struct ZoneState: Sendable {
     private var deletions = Feed()
     private var freeSlots: [Int32] = []
     private(set) var references: ReferenceIndex
+    /// The zone's shares and their roots.
+    private(set) var sharing = ZoneSharing()
     /// What each user's records take; a private database has none.
     private(set) var creatorBytes = CreatorBytes()
 
@@ -95,7 +97,9 @@ struct ZoneState: Sendable {
     }
 
     /// About what the zone takes in memory.
-    var approximateBytes: Int { ownBytes + references.approximateBytes + creatorBytes.approximateBytes }
+    var approximateBytes: Int {
+        ownBytes + references.approximateBytes + creatorBytes.approximateBytes + sharing.approximateBytes
+    }
 
     // MARK: Changes
 
@@ -107,7 +111,7 @@ struct ZoneState: Sendable {
     ///   - change: How its references differ from those of the older version, where that is known.
     /// - Returns: Its slot.
     mutating func put(
-        _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil,
+        _ record: SharedBytes, marks: RecordMarks, at position: ChangePosition, replacing existing: Int32? = nil,
         references change: ReferenceChange = .unknown
     ) -> Int32 {
         let slot: Int32
@@ -128,13 +132,14 @@ struct ZoneState: Sendable {
             if slots.isDeleted(known) {
                 liveCount += 1
                 deletions.noteStale()
-                slots[known] = RecordSlot(new: record, refersToOthers: refersToOthers, position: position)
+                slots[known] = RecordSlot(new: record, marks: marks, position: position)
                 compactDeletions()
             } else {
                 storedBytes -= slots.byteCount(of: known)
                 removeFromCreator(known)
+                removeFromSharing(known)
                 if case .unknown = change { removeReferences(of: known) }
-                slots.replace(known, with: record, refersToOthers: refersToOthers, position: position)
+                slots.replace(known, with: record, marks: marks, position: position)
             }
             if let packedBytes { leftPack(known, bytes: packedBytes) }
         } else {
@@ -142,15 +147,16 @@ struct ZoneState: Sendable {
             if let free = freeSlots.popLast() {
                 slot = free
                 ownBytes -= slots[free].approximateBytes
-                slots[free] = RecordSlot(new: record, refersToOthers: refersToOthers, position: position)
+                slots[free] = RecordSlot(new: record, marks: marks, position: position)
             } else {
-                slot = slots.append(RecordSlot(new: record, refersToOthers: refersToOthers, position: position))
+                slot = slots.append(RecordSlot(new: record, marks: marks, position: position))
             }
             names.insert(slot, hash: hash)
         }
         ownBytes += slots.approximateBytes(of: slot)
         storedBytes += record.count
         addToCreator(slot)
+        if marks.contains(.sharing) { sharing.add(slots[slot], at: slot) }
         switch change {
         case .unknown: addReferences(of: slot)
         case .none: break
@@ -178,6 +184,7 @@ struct ZoneState: Sendable {
         ownBytes -= slots[slot].approximateBytes
         storedBytes -= slots.byteCount(of: slot)
         removeFromCreator(slot)
+        removeFromSharing(slot)
         let packedBytes = slots.packedBytes(of: slot)
         slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
         if let packedBytes { leftPack(slot, bytes: packedBytes) }
@@ -252,14 +259,25 @@ struct ZoneState: Sendable {
         creatorBytes.remove(slots.byteCount(of: slot), of: CreatorBytes.User(ofRecord: slots[slot]))
     }
 
+    private mutating func removeFromSharing(_ slot: Int32) {
+        if slots.marks(of: slot).contains(.sharing) { sharing.remove(slots[slot], at: slot) }
+    }
+
+    /// ``sharing``, found anew.
+    var searchedSharing: ZoneSharing {
+        var sharing = ZoneSharing()
+        for (slot, record) in liveSlots where record.marks.contains(.sharing) { sharing.add(record, at: slot) }
+        return sharing
+    }
+
     private mutating func addReferences(of slot: Int32) {
-        if !slots.refersToOthers(slot) { return }
+        if !slots.marks(of: slot).contains(.refersToOthers) { return }
         let record = slots[slot]
         references.add(record.references, of: slot, by: references.user(of: record))
     }
 
     private mutating func removeReferences(of slot: Int32) {
-        if slots.refersToOthers(slot) { references.remove(slots[slot].references, of: slot) }
+        if slots.marks(of: slot).contains(.refersToOthers) { references.remove(slots[slot].references, of: slot) }
     }
 
     // MARK: Loading
@@ -275,7 +293,11 @@ struct ZoneState: Sendable {
         liveCount += records.liveCount
         storedBytes += records.storedBytes
         ownBytes += records.approximateBytes
-        for index in records.referring { addReferences(of: first + Int32(index)) }
+        for index in records.marked {
+            let slot = first + Int32(index)
+            addReferences(of: slot)
+            if slots.marks(of: slot).contains(.sharing) { sharing.add(slots[slot], at: slot) }
+        }
     }
 
     /// Builds the look-ups and the feed from what was loaded. Returns what is wrong with it, or nil.

@@ -10,13 +10,13 @@ extension Database {
     ///   - references: How its references differ from those of the older version, where that is known.
     @discardableResult
     func putRecord(
-        _ record: SharedBytes, refersToOthers: Bool, at position: ChangePosition, replacing existing: Int32? = nil,
+        _ record: SharedBytes, marks: RecordMarks, at position: ChangePosition, replacing existing: Int32? = nil,
         references: ReferenceChange = .unknown, inZoneAt index: Int
     ) -> Int32 {
         guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else {
             let slot = withZone(at: index) {
                 $0.put(
-                    record, refersToOthers: refersToOthers, at: position, replacing: existing, references: references)
+                    record, marks: marks, at: position, replacing: existing, references: references)
             }
             if !queryRuns.isEmpty { tellQueries(of: slot, inZoneAt: index) }
             return slot
@@ -28,7 +28,7 @@ extension Database {
             }
         let old = known.map { zoneStates[index][$0] }
         let slot = withZone(at: index) {
-            $0.put(record, refersToOthers: refersToOthers, at: position, replacing: existing, references: references)
+            $0.put(record, marks: marks, at: position, replacing: existing, references: references)
         }
         if !queryRuns.isEmpty { tellQueries(of: slot, inZoneAt: index) }
         note(slot, from: old, to: zoneStates[index][slot], at: position, in: indexes, ofZoneAt: index)

@@ -43,8 +43,8 @@ struct LoadedRecords: Sendable {
     private(set) var hashes: [NameIndex.Hash] = []
     /// Which slots share an array, and its bytes.
     private(set) var packs: [(slots: Range<Int>, bytes: Int)] = []
-    /// Slots of records that refer to others.
-    private(set) var referring: [Int] = []
+    /// Slots of records with marks.
+    private(set) var marked: [Int] = []
     private(set) var liveCount = 0
     private(set) var storedBytes = 0
     private(set) var approximateBytes = 0
@@ -112,12 +112,13 @@ struct LoadedRecords: Sendable {
         } catch {
             throw DatabaseLoader.Problem(text: error.message)
         }
-        if summary.refersToOthers { referring.append(slots.count) }
+        let marks = RecordMarks(summary)
+        if !marks.isEmpty { marked.append(slots.count) }
         liveCount += 1
         storedBytes += bytes.count
         hashes.append(HashedSlots.hash(summary.name))
         let slot = RecordSlot(
-            in: pack, at: range, refersToOthers: summary.refersToOthers, position: item.position, created: item.created)
+            in: pack, at: range, marks: marks, position: item.position, created: item.created)
         approximateBytes += slot.approximateBytes
         slots.append(slot)
     }

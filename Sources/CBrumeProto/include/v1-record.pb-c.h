@@ -315,12 +315,16 @@ struct  Brume__V1__Record
    * The name of the parent record in the same zone; empty: none.
    */
   ProtobufCBinaryData parent;
+  /*
+   * The name of the share in the same zone whose root the record is; empty: none.
+   */
+  ProtobufCBinaryData share;
   size_t n_fields;
   Brume__V1__Field **fields;
 };
 #define BRUME__V1__RECORD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__record__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0,NULL }
+    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, {0,NULL}, 0,NULL }
 
 
 /*

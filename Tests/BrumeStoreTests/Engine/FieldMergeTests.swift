@@ -1,7 +1,7 @@
 import BrumeModel
 import BrumeRandom
 import BrumeRecord
-import BrumeStore
+@testable import BrumeStore
 import Testing
 
 @Suite("A record's fields with those of a save in their place")

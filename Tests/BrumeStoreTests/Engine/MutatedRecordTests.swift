@@ -86,7 +86,7 @@ struct MutatedRecordTests {
                     if case .list(var list) = StoredRecordReader.value(ofField: field) { while list.next() != nil {} }
                 }
             }
-            let slot = RecordSlot(new: shared, refersToOthers: true, position: .start)
+            let slot = RecordSlot(new: shared, marks: .refersToOthers, position: .start)
             _ = (slot.references, slot.name, slot.type, slot.hasTag("7-1"))
         }
     }

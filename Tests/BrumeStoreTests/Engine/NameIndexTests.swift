@@ -10,7 +10,7 @@ struct NameIndexTests {
     private static func record(_ name: String) -> RecordSlot {
         RecordSlot(
             new: SharedBytes(StoredRecord.encode(SystemFields(name: name, type: "Note"), fields: [])),
-            refersToOthers: false, position: .start)
+            marks: [], position: .start)
     }
 
     @Test("an index of names finds what a dictionary finds, through leaves that grow and split", arguments: [1, 2])

@@ -9,7 +9,7 @@ struct OrdinalTableTests {
     private func record(_ number: Int, _ position: ChangePosition) -> RecordSlot {
         let system = SystemFields(name: "r\(number)", type: "Note", changeTag: "7-1")
         return RecordSlot(
-            new: SharedBytes(StoredRecord.encode(system, fields: [])), refersToOthers: false, position: position)
+            new: SharedBytes(StoredRecord.encode(system, fields: [])), marks: [], position: position)
     }
 
     @Test("numbers rise with creation, also where a commit comes while they are given", arguments: 0...6)

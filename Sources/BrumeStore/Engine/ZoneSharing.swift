@@ -1,0 +1,31 @@
+internal import BrumeRecord
+
+/// The shares of a zone and their roots, as the records say: kept in step with them, so that no rule has to search.
+struct ZoneSharing: Equatable, Sendable {
+    /// The slots of shares, by name.
+    private(set) var shares: [String: Int32] = [:]
+    /// The slots of roots, by the name of their share. A share of the whole zone has none.
+    private(set) var roots: [String: Int32] = [:]
+
+    var isEmpty: Bool { shares.isEmpty && roots.isEmpty }
+
+    /// Notes a record that is in a slot now.
+    mutating func add(_ record: RecordSlot, at slot: Int32) {
+        guard let part = record.sharing else { return }
+        if !part.storedShare.isEmpty { shares[record.name] = slot }
+        if !part.share.isEmpty { roots[part.share] = slot }
+    }
+
+    /// Notes that a record leaves its slot, for good or for a newer version.
+    mutating func remove(_ record: RecordSlot, at slot: Int32) {
+        guard let part = record.sharing else { return }
+        if !part.storedShare.isEmpty { shares[record.name] = nil }
+        // Another record may be the root by now.
+        if roots[part.share] == slot { roots[part.share] = nil }
+    }
+
+    /// About what it takes in memory: two look-ups with a name each.
+    var approximateBytes: Int { (shares.count + roots.count) * ZoneSharing.entryBytes }
+
+    private static let entryBytes = 96
+}

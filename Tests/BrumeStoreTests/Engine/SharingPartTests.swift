@@ -1,0 +1,134 @@
+import BrumeModel
+import BrumeRecord
+@testable import BrumeStore
+import BrumeTestKit
+import Testing
+
+/// What records say of sharing, as the engine keeps it: see ``SharingPart``.
+@Suite("Shares and roots among the records")
+struct SharingPartTests {
+    private static func share(_ seed: UInt64) -> Share {
+        var random = RandomShare(seed: seed)
+        for _ in 0..<40 { random.step() }
+        return random.share
+    }
+
+    private static func put(
+        _ name: String, type: String = "Note", _ sharing: SharingPart = SharingPart(), in incarnation: UInt64
+    ) -> Change {
+        .recordPut(
+            zone: incarnation,
+            record: SharedBytes(
+                StoredRecord.encode(
+                    SystemFields(name: name, type: type, changeTag: "9-\(name)", creator: Desk.owner), sharing: sharing,
+                    fields: [StoredRecord.encodeField(key: "title", value: .string("a"))])))
+    }
+
+    private static func apply(_ changes: [Change], to desk: Desk) throws {
+        try desk.database.apply(
+            JournalEntry(
+                database: Desk.privateID, sequence: desk.database.sequence + 1, committedMilliseconds: 1,
+                changes: changes, run: 7))
+    }
+
+    /// A zone with a root, its share and a record beside them, as a commit of the journal has them.
+    private static func desk() throws -> (desk: Desk, zone: UInt64) {
+        let desk = Desk()
+        let zone = desk.database.zoneStates[1].incarnation
+        try apply(
+            [
+                put("root", SharingPart(share: "share"), in: zone),
+                put("share", type: "cloudkit.share", SharingPart(storedShare: ShareCoder.encode(share(1))), in: zone),
+                put("plain", in: zone),
+            ], to: desk)
+        return (desk, zone)
+    }
+
+    private static func names(_ database: Database) -> (shares: [String], roots: [String: String]) {
+        let state = database.zoneStates[1]
+        return (state.sharing.shares.keys.sorted(), state.sharing.roots.mapValues { state[$0].name })
+    }
+
+    private static func loaded(_ database: Database) throws -> Database {
+        let capture = database.capture()
+        let loader = DatabaseLoader(id: Desk.privateID, epoch: 7, sequence: capture.sequence)
+        #expect(loader.add(capture.header) == nil)
+        try capture.forEachBlock { block in
+            #expect(block.withUnsafeBytes { loader.add(content: $0) } == nil)
+        }
+        return try loader.finish().get()
+    }
+
+    @Test("are known after a replay and after a load, and are the same when they are searched for")
+    func known() throws {
+        let (desk, _) = try Self.desk()
+        let reloaded = try Self.loaded(desk.database)
+        for database in [desk.database, reloaded] {
+            #expect(Self.names(database).shares == ["share"])
+            #expect(Self.names(database).roots == ["share": "root"])
+            let audit = database.audit()
+            #expect(audit.kept == audit.recounted)
+            let state = database.zoneStates[1]
+            let marks = try ["root", "share", "plain"].map { state[try #require(state.liveSlot(of: $0))].marks }
+            #expect(marks == [.sharing, .sharing, []])
+        }
+    }
+
+    @Test("keep what they say of it when their fields are saved, and their marks")
+    func saves() throws {
+        let (desk, _) = try Self.desk()
+        for name in ["root", "share"] {
+            let type = name == "share" ? "cloudkit.share" : "Note"
+            let before = try #require(desk.bytes(name)?.decoded(StoredRecord.sharing))
+            try desk.save(name, ["title": .string("b"), "more": .int64(1)], type: type, policy: .allKeys)
+            try desk.save(name, ["more": .int64(2)], type: type, policy: .changedKeys)
+            try desk.save(name, [:], type: type, parent: .set("plain"), policy: .changedKeys)
+            let after = try #require(desk.bytes(name))
+            #expect(after.decoded(StoredRecord.sharing) == before && !before.isEmpty)
+            #expect(Record(stored: after).fields["more"] == .int64(2))
+            let state = desk.database.zoneStates[1]
+            #expect(state[try #require(state.liveSlot(of: name))].marks == .all)
+        }
+        let audit = try Self.loaded(desk.database).audit()
+        #expect(audit.kept == audit.recounted && desk.database.audit().kept == audit.kept)
+        try desk.save("plain", ["title": .string("b")], policy: .allKeys)
+        #expect(try #require(desk.bytes("plain")?.decoded(StoredRecord.sharing)).isEmpty)
+    }
+
+    @Test("are forgotten when they go, alone, with their zone, or for a version that says nothing of it")
+    func deletions() throws {
+        var (desk, zone) = try Self.desk()
+        try Self.apply([.recordDeletion(zone: zone, name: "share", type: "cloudkit.share")], to: desk)
+        #expect(Self.names(desk.database).shares.isEmpty && Self.names(desk.database).roots == ["share": "root"])
+        try Self.apply([Self.put("root", in: zone)], to: desk)
+        #expect(desk.database.zoneStates[1].sharing.isEmpty)
+        #expect(desk.database.audit().kept == desk.database.audit().recounted)
+
+        (desk, zone) = try Self.desk()
+        // Shared again under another name, in one commit.
+        try Self.apply(
+            [
+                Self.put("root", SharingPart(share: "other"), in: zone),
+                .recordDeletion(zone: zone, name: "share", type: "cloudkit.share"),
+                Self.put(
+                    "other", type: "cloudkit.share", SharingPart(storedShare: ShareCoder.encode(Self.share(2))),
+                    in: zone),
+            ], to: desk)
+        #expect(Self.names(desk.database).shares == ["other"])
+        #expect(Self.names(desk.database).roots == ["other": "root"])
+        _ = desk.deleteZone("notes")
+        #expect(desk.database.zoneStates[1].sharing.isEmpty)
+        #expect(desk.database.audit().kept == desk.database.audit().recounted)
+    }
+
+    @Test("are damage where a share is none that can be")
+    func damage() throws {
+        let (desk, zone) = try Self.desk()
+        var bytes = ShareCoder.encode(Self.share(1))
+        bytes[1] ^= 1
+        #expect(throws: ReplayError.self) {
+            try Self.apply(
+                [Self.put("share", type: "cloudkit.share", SharingPart(storedShare: bytes), in: zone)], to: desk)
+        }
+    }
+}
