@@ -119,6 +119,8 @@ package final class Shard: @unchecked Sendable {
     /// Releases everything that refers to the shard: the log, what waits for it or for a database, and clients
     /// that were cut off. Called when no loop runs any more.
     func disassemble() {
+        // A database that was given up is no longer among the others, and may keep calls of its clients.
+        for client in clients.values { client.home = nil }
         clients = [:]
         gate.abandon()
         queries = FairQueue()
