@@ -260,7 +260,7 @@ package enum Limits {
     /// Users of one share whose requests are not heard any more.
     package static let blockedUsersPerShare = 1_000
 
-    /// Participants that one request adds, changes or removes, and users whom it denies, blocks or unblocks, over all
-    /// of its shares. Each is looked for among the share's hundred participants.
-    package static let shareChangesPerRequest = itemsPerRequest
+    /// Participants that one save of a share adds, changes or removes, and users whom it denies, blocks or unblocks.
+    /// Each is looked for among the share's hundred participants.
+    package static let changesPerShareSave = itemsPerRequest
 }

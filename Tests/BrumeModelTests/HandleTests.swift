@@ -13,6 +13,8 @@ struct HandleTests {
         #expect(Handle(email: long + "@x") != nil && Handle(email: long + "a@x") == nil)
         let marks = String(repeating: "\u{301}\u{323}", count: 8)
         #expect(Handle(email: "a\(marks)@x") != nil && Handle(email: "a\(marks)\u{301}@x") == nil)
+        let double = String(repeating: "\u{F73}", count: 9)
+        #expect(Handle(email: "a\(double)@x") == nil)
         for text in ["", "@", "a@", "@b", "a@b@c", "a b@c", "a@b\n", "a@\u{0}", "a@b\u{2028}", "a@\u{7F}"]
             + [
                 "ada@good.com@\u{301}evil", "a\u{9B}@b", "a\u{202E}@b", "a\u{200B}@b", "\u{FEFF}a@b", "a@b\u{430}",

@@ -58,6 +58,19 @@ struct ShareCoderTests {
         #expect(HostileBytes.readDamaged(shares, times: 20_000, seed: 7) < 15_000)
     }
 
+    @Test("a field that this version does not know is damage, wherever it stands")
+    func unknownFields() throws {
+        var random = RandomShare(seed: 3)
+        while random.share.participants.isEmpty { random.step() }
+        let bytes = ShareCoder.encode(random.share)
+        #expect(throws: ServiceError.self) { try (bytes + [0x98, 0x06, 1]).decoded(ShareCoder.decode) }
+        // A participant with field 99 and nothing else of its own.
+        let participant: [UInt8] = [0x0A, 1, 0x71, 0x20, 3, 0x28, 2, 0x98, 0x06, 1]
+        #expect(throws: ServiceError.self) {
+            try (bytes + [0x22, UInt8(participant.count)] + participant).decoded(ShareCoder.decode)
+        }
+    }
+
     @Test("what a later version may write and this one can't know is damage, not something else")
     func laterVersions() throws {
         func refusal(_ change: (UnsafeMutablePointer<Brume__Store__V1__StoredShare>) -> Void) throws -> ErrorCode? {
@@ -85,6 +98,7 @@ struct ShareCoderTests {
         #expect(try refusal { $0.pointee.participants[0]!.pointee.role = 259 } == .internalError)
         #expect(try refusal { $0.pointee.participants[0]!.pointee.permission = 0 } == .internalError)
         #expect(try refusal { $0.pointee.secret.len = 19 } == .internalError)
+        #expect(try refusal { $0.pointee.participants[0]!.pointee.id.data[0] = 0xFF } == .internalError)
         #expect(
             try refusal { message in
                 let participants = UnsafeBufferPointer(

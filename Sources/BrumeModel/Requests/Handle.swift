@@ -22,11 +22,20 @@ package enum Handle: Hashable, Sendable {
         let scalars = text.unicodeScalars
         guard let at = scalars.firstIndex(of: "@"), at != scalars.startIndex,
             !scalars.contains(where: { $0.properties.isWhitespace || Self.isUnseen($0.properties.generalCategory) }),
-            scalars.count(where: { $0.properties.canonicalCombiningClass != .notReordered }) <= Self.emailMarks
+            scalars.reduce(0, { $0 + Self.marks(in: $1) }) <= Self.emailMarks
         else { return nil }
         let domain = scalars[scalars.index(after: at)...]
         guard !domain.isEmpty, domain.allSatisfy({ $0.isASCII && $0 != "@" }) else { return nil }
         self = .email(text.lowercased())
+    }
+
+    /// How many marks a character becomes when texts are compared.
+    private static func marks(in scalar: Unicode.Scalar) -> Int {
+        switch scalar.value {
+        // Each stands for two marks, and counts as none by its own class or as one.
+        case 0x0344, 0x0F73, 0x0F75, 0x0F81: 2
+        default: scalar.properties.canonicalCombiningClass == .notReordered ? 0 : 1
+        }
     }
 
     private static func isUnseen(_ category: Unicode.GeneralCategory) -> Bool {

@@ -3,20 +3,20 @@ extension Share {
     /// permission, removals, participants, requests. Whoever else takes part may remove themselves and nothing else.
     ///
     /// - Parameters:
-    ///   - editor: The user record name of who saves the share.
+    ///   - editor: The user who saves the share.
     ///   - owner: The zone's owner, who always takes part and may do everything.
     ///   - newSecret: Makes a secret of ``secretByteCount`` random bytes, for a one-time URL.
     /// - Returns: Whether anything is different.
     /// - Throws: `permissionFailure` for anybody else, and for whoever would change the owner's part;
     ///   `tooManyParticipants`, `limitExceeded` and `invalidArguments` for what can't be.
     package mutating func apply(
-        _ edit: ShareEdit, by editor: String, owner: String, nowMilliseconds: Int64, newSecret: () -> [UInt8]
+        _ edit: ShareEdit, by editor: ShareVisitor, owner: String, nowMilliseconds: Int64, newSecret: () -> [UInt8]
     ) throws(ServiceError) -> Bool {
         if edit == ShareEdit() { return false }
-        if edit.changeCount > Limits.shareChangesPerRequest { throw Self.tooManyChanges }
+        if edit.changeCount > Limits.changesPerShareSave { throw Self.tooManyChanges }
         // Before any is compared: what is not ASCII may take long.
         if let problem = edit.problem(owner: owner) { throw problem }
-        guard case .manager = viewer(editor, owner: owner) else { return try leave(edit, editor) }
+        guard case .manager = viewer(editor.user, owner: owner) else { return try leave(edit, editor) }
         var edited = self
         if let permission = edit.publicPermission { edited.setPublicPermission(permission) }
         if let allows = edit.allowsAccessRequests { edited.allowsAccessRequests = allows }
@@ -30,12 +30,11 @@ extension Share {
     }
 
     /// What participants may do: `CKShare.removeParticipant(_:)` with themselves, and save.
-    private mutating func leave(_ edit: ShareEdit, _ editor: String) throws(ServiceError) -> Bool {
+    private mutating func leave(_ edit: ShareEdit, _ editor: ShareVisitor) throws(ServiceError) -> Bool {
         var leaving = ShareEdit()
-        leaving.removals = participant(ofUser: editor).map { [$0.id] } ?? []
+        leaving.removals = participant(ofUser: editor.user).map { [$0.id] } ?? []
         guard edit == leaving else { throw Self.notManager }
-        remove(Set(leaving.removals))
-        return true
+        return leave(editor)
     }
 
     /// Invitations go with another public permission, and with none who came by the URL.
@@ -106,7 +105,7 @@ extension Share {
                 addedMilliseconds: nowMilliseconds, isApprovedRequester: isApprovedRequester))
     }
 
-    /// Who was invited by name has been answered, and is wanted though they were blocked.
+    /// Takes users who were invited by name off the lists of who asked and of who is blocked: they are wanted.
     private mutating func answer(_ users: Set<String>) {
         if users.isEmpty { return }
         let invited = users.filter { user in participants.contains { $0.isNow(.user(user)) } }
@@ -165,7 +164,7 @@ extension Share {
 
     private static let tooManyChanges = ServiceError(
         .limitExceeded,
-        "a request changes \(Limits.shareChangesPerRequest) participants and requests of shares at most; split it")
+        "a request changes \(Limits.changesPerShareSave) participants and requests of shares at most; split it")
 
     static let tooManyParticipants = ServiceError(
         .tooManyParticipants,

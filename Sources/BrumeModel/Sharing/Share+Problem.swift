@@ -1,11 +1,8 @@
 extension Share {
     /// What is wrong with the share as a whole; nil for every share that edits, acceptances and departures make. For
-    /// what was read from a disk, and for tests.
+    /// what was read from a disk, and for tests. Numbers are not among it: limits may be lower than they were.
     package var problem: String? {
         if secret.count != Self.secretByteCount { return "its secret has \(secret.count) bytes" }
-        if participants.count > Limits.participantsPerShare { return "it has \(participants.count) participants" }
-        if requesters.count > Limits.requestersPerShare { return "it has \(requesters.count) requesters" }
-        if blockedUsers.count > Limits.blockedUsersPerShare { return "it blocks \(blockedUsers.count) users" }
         if Set(participants.map(\.id)).count < participants.count { return "two participants have one id" }
         let users = participants.filter(\.isAccepted).map(\.user)
         let members = Set(users)
@@ -15,6 +12,11 @@ extension Share {
         if blocked.count < blockedUsers.count { return "a user is blocked twice" }
         if !blocked.isDisjoint(with: members) { return "a blocked user takes part" }
         if requesters.contains(where: { members.contains($0.user) }) { return "a participant asks to take part" }
+        if requesters.contains(where: { blocked.contains($0.user) }) { return "a blocked user asks to take part" }
+        let secrets = participants.flatMap(\.invitees).compactMap {
+            if case .oneTime(let own) = $0 { own } else { nil }
+        }
+        if Set(secrets).union([secret]).count <= secrets.count { return "two URLs are one" }
         return participants.lazy.compactMap { problem(of: $0) }.first
     }
 
@@ -25,7 +27,11 @@ extension Share {
             if publicPermission != participant.permission { return "a public user may do something else" }
             if !participant.invitees.isEmpty || !participant.isAccepted { return "a public user was invited" }
         }
-        if participant.isAccepted { return participant.user.isEmpty ? "nobody has accepted" : nil }
+        if participant.isAccepted {
+            if participant.user.isEmpty { return "nobody has accepted" }
+            return participant.invitees.isEmpty && participant.role != .publicUser
+                ? "nobody invited a participant" : nil
+        }
         if !participant.user.isEmpty { return "a user has not accepted and takes part" }
         if publicPermission != .none { return "somebody is invited though the URL is enough" }
         return participant.invitees.count == 1 ? nil : "an invitation is for \(participant.invitees.count)"

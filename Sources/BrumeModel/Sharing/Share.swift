@@ -24,11 +24,11 @@ package struct Share: Equatable, Sendable {
     /// Whether users who do not take part may ask to.
     package internal(set) var allowsAccessRequests = false
 
-    /// Who takes part or was invited, without the owner, in the order in which they came: at most
+    /// The users who take part and the invitations, without the owner, in the order in which they came: at most
     /// ``Limits/participantsPerShare``.
     package internal(set) var participants: [ShareParticipant] = []
 
-    /// Who asked to take part and was not answered yet, each user once: at most ``Limits/requestersPerShare``.
+    /// The users who asked to take part and were not answered yet, each once: at most ``Limits/requestersPerShare``.
     package internal(set) var requesters: [ShareRequester] = []
 
     /// The user record names of those whose requests are not heard any more: at most
@@ -70,7 +70,7 @@ package struct Share: Equatable, Sendable {
 
     // MARK: Who sees what
 
-    /// Who is shown a share.
+    /// The kind of user who is shown a share.
     package enum Viewer: Sendable {
         /// The owner, or an administrator.
         case manager

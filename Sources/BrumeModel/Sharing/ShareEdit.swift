@@ -3,7 +3,7 @@
 package struct ShareEdit: Equatable, Sendable {
     /// A participant to add or to change.
     package struct Put: Equatable, Sendable {
-        /// Whom a new participant is for.
+        /// The user whom a new participant is for.
         package enum Invitee: Equatable, Sendable {
             case handle(Handle)
             /// A user, by record name.
@@ -46,7 +46,7 @@ package struct ShareEdit: Equatable, Sendable {
 
     package init() {}
 
-    /// What counts toward ``Limits/shareChangesPerRequest``.
+    /// What counts toward ``Limits/changesPerShareSave``.
     package var changeCount: Int { removals.count + puts.count + denials.count + blocks.count + unblocks.count }
 
     /// What no share would take, whatever it is; nil if nothing.

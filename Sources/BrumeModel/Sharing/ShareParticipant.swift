@@ -9,7 +9,7 @@ package struct ShareParticipant: Equatable, Sendable {
         case publicUser = 4
     }
 
-    /// Whom an invitation is for.
+    /// The user whom an invitation is for.
     package enum Invitee: Equatable, Sendable {
         /// Whoever has the handle when they accept.
         case handle(Handle)
@@ -23,8 +23,8 @@ package struct ShareParticipant: Equatable, Sendable {
     /// them, or by the server for a public user.
     package let id: String
 
-    /// Whom it was made for: one while the invitation is pending, all by whose invitations the user has accepted, and
-    /// none for a public user, whom nobody invited.
+    /// The invitees that it was made for: one while the invitation is pending, those of all invitations that the user
+    /// has accepted, and none for a public user, whom nobody invited.
     package internal(set) var invitees: [Invitee]
 
     /// The record name of the user who has accepted; empty as long as nobody has.

@@ -37,6 +37,8 @@ extension StoredRecord {
         do throws(WireReader.Damage) {
             while let element = try reader.next() {
                 if element.number <= 3, element.number <= former { summary.isHeadFirst = false }
+                // Readers of system fields stop where the fields begin.
+                if element.number < UInt64(fieldsNumber), former >= UInt64(fieldsNumber) { throw WireReader.Damage() }
                 former = element.number
                 guard element.number <= 15, element.number != 5, element.number != 7 else { continue }
                 guard element.isLengthDelimited else { throw WireReader.Damage() }

@@ -35,19 +35,25 @@ package enum ShareCoder {
         guard let message = arena.unpack(brume__store__v1__stored_share__unpack, bytes) else {
             throw damaged("it is no protobuf message")
         }
+        try check(message)
         let share = Share(
             secret: message.pointee.secret.array,
             publicPermission: try permission(message.pointee.public_permission),
             allowsAccessRequests: message.pointee.allows_access_requests != 0,
             participants: try values(message.pointee.participants, message.pointee.n_participants) {
-                (message) throws(ServiceError) in try participant(message.pointee)
+                (message) throws(ServiceError) in
+                try check(message)
+                return try participant(message.pointee)
             },
             requesters: try values(message.pointee.requesters, message.pointee.n_requesters) {
                 (message) throws(ServiceError) in
-                ShareRequester(
+                try check(message)
+                return ShareRequester(
                     user: try user(message.pointee.user), requestedMilliseconds: message.pointee.requested_milliseconds)
             },
-            blockedUsers: try texts(message.pointee.blocked_users, message.pointee.n_blocked_users, "a blocked user"))
+            blockedUsers: try UnsafeBufferPointer(
+                start: message.pointee.blocked_users, count: message.pointee.n_blocked_users
+            ).map { (data) throws(ServiceError) in try user(data) })
         if let problem = share.problem { throw damaged(problem) }
         return share
     }
@@ -61,7 +67,8 @@ package enum ShareCoder {
         return ShareParticipant(
             id: try text(message.id, "a participant's id"),
             invitees: try values(message.invitees, message.n_invitees) { (message) throws(ServiceError) in
-                try invitee(message.pointee)
+                try check(message)
+                return try invitee(message.pointee)
             },
             user: message.user.len == 0 ? "" : try user(message.user), role: role,
             permission: try permission(message.permission),
@@ -99,6 +106,18 @@ package enum ShareCoder {
             throw damaged("it grants something that this version doesn't know")
         }
         return permission
+    }
+
+    /// What a later version writes and this one does not know would be lost with the next save, and may have been a
+    /// limit to what is granted.
+    private static func check<Message>(_ message: UnsafeMutablePointer<Message>) throws(ServiceError) {
+        let base = UnsafeRawPointer(message).assumingMemoryBound(to: ProtobufCMessage.self)
+        if base.pointee.n_unknown_fields > 0 { throw damaged("it says something that this version doesn't know") }
+    }
+
+    private static func text(_ data: ProtobufCBinaryData, _ kind: StaticString) throws(ServiceError) -> String {
+        guard let text = data.text else { throw damaged("\(kind) is not valid UTF-8") }
+        return text
     }
 
     private static func damaged(_ reason: String) -> ServiceError {

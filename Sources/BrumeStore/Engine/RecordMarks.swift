@@ -6,7 +6,7 @@ struct RecordMarks: OptionSet {
 
     /// It has a parent, or references that delete it with their targets.
     static let refersToOthers = RecordMarks(rawValue: 1 << 30)
-    /// It is a share, or the root of one: who is shown it sees a part of its bytes.
+    /// It is a share, or the root of one: see ``SharingPart``.
     static let sharing = RecordMarks(rawValue: 1 << 29)
     static let all: RecordMarks = [.refersToOthers, .sharing]
 }

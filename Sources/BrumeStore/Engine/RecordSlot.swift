@@ -25,7 +25,6 @@ struct RecordSlot: Sendable {
     private static let deletedMark: UInt32 = 1 << 31
 
     /// A new record, created by the change at its position, in an array of its own.
-    ///
     init(new record: SharedBytes, marks: RecordMarks, position: ChangePosition) {
         self.init(
             storage: record.array, range: 0..<record.count, marks: marks.rawValue, position: position,

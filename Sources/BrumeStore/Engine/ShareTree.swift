@@ -26,6 +26,8 @@ struct ShareTree {
 
     /// The new roots that can't be, each with why. If the walks would take too long, none can.
     mutating func refusals(of newRoots: Set<String>) -> [String: ServiceError] {
+        if newRoots.isEmpty { return [:] }
+        known = [:]
         var refusals: [String: ServiceError] = [:]
         for root in newRoots where roots.contains(root) { refusals[root] = Self.isRoot }
         // In an order that is the same each time.
@@ -75,8 +77,9 @@ struct ShareTree {
         .alreadyShared, "a parent of the record is shared, and the record with it; share that one, or give it no parent"
     )
     private static let isAboveRoot = ServiceError(
-        .alreadyShared, "a record below this one is shared by itself; delete that share first")
+        .alreadyShared, "a record below this one is shared by itself, or would be with this request; share one of them")
     private static let isTooDeep = ServiceError(
         .limitExceeded,
-        "the records that are shared have more than \(stepLimit) parents above them; share fewer at a time")
+        "more than \(stepLimit) records stand above those that the zone shares and those of the request; use fewer levels"
+    )
 }

@@ -274,7 +274,8 @@ struct ZoneBatch {
             into: &records, name: save.name, type: save.type, changeTag: tagText, user: caller.user,
             savedMilliseconds: nowMilliseconds, parent: merged.parent ?? "", sharing: merged.sharing)
         let range = start..<records.count
-        if range.count > Limits.recordBytes {
+        // Without what others add to a share: they can't make its owner's saves fail.
+        if range.count - (merged.sharing?.byteCount ?? 0) > Limits.recordBytes {
             throw ServiceError(
                 .limitExceeded,
                 """

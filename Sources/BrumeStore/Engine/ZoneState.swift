@@ -322,6 +322,7 @@ struct ZoneState: Sendable {
         if let creatorBytes { self.creatorBytes = creatorBytes }
         guard let names else { return "a record stands there twice" }
         self.names = names
+        if let problem = sharing.problem { return problem }
         guard let feeds else { return nil }
         (feed, deletions) = feeds
         var before: ChangePosition?

@@ -81,10 +81,14 @@ package struct RandomShare {
         if random.oneIn(5) { edit.denials = [random.pick(users)] }
         if random.oneIn(8) { edit.blocks = [random.pick(users), random.pick(users)] }
         if random.oneIn(5) { edit.unblocks = [random.pick(users)] }
-        let secret = Self.secret(&random)
+        var secrets = [Self.secret(&random), Self.secret(&random)]
         let before = share
         do throws(ServiceError) {
-            _ = try share.apply(edit, by: editor, owner: Self.owner, nowMilliseconds: Int64(steps)) { secret }
+            _ = try share.apply(
+                edit, by: ShareVisitor(user: editor, handles: []), owner: Self.owner, nowMilliseconds: Int64(steps)
+            ) {
+                secrets.removeLast()
+            }
         } catch {
             precondition(share == before, "an edit that was refused changed the share")
         }

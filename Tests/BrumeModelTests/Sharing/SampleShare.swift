@@ -18,13 +18,16 @@ final class SampleShare {
     /// Applies an edit, as the owner's unless another editor is named.
     @discardableResult
     func edit(
-        by editor: String = owner, _ change: (inout ShareEdit) -> Void
+        by editor: String = owner, handles: [Handle] = [], _ change: (inout ShareEdit) -> Void
     ) throws(ServiceError) -> Bool {
         var edit = ShareEdit()
         change(&edit)
-        secrets += 1
-        let secret = [UInt8](repeating: secrets, count: Share.secretByteCount)
-        return try share.apply(edit, by: editor, owner: Self.owner, nowMilliseconds: 5) { secret }
+        return try share.apply(
+            edit, by: ShareVisitor(user: editor, handles: handles), owner: Self.owner, nowMilliseconds: 5
+        ) {
+            secrets += 1
+            return [UInt8](repeating: secrets, count: Share.secretByteCount)
+        }
     }
 
     @discardableResult

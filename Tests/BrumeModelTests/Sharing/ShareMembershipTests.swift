@@ -129,8 +129,12 @@ struct ShareMembershipTests {
     @Test("a one-time URL is for whoever comes first, and for nobody after")
     func oneTimeURLs() throws {
         let sample = Sample()
-        try sample.invite(.oneTime, id: "first", .readWrite)
-        try sample.invite(.oneTime, id: "second")
+        try sample.edit { edit in
+            edit.puts = [
+                .init(id: "first", invitee: .oneTime, permission: .readWrite),
+                .init(id: "second", invitee: .oneTime, permission: .readOnly),
+            ]
+        }
         let first = try #require(sample.oneTimeSecret(ofParticipant: "first"))
         let second = try #require(sample.oneTimeSecret(ofParticipant: "second"))
         #expect(first != second && sample.share.isOpened(by: first))

@@ -20,7 +20,10 @@ struct MutatedRecordTests {
         SystemFields(
             name: "r1", type: "Note", changeTag: "7-1a", creator: "_me", createdMilliseconds: 5, modifier: "_you",
             modifiedMilliseconds: 6, parent: "top"),
+        sharing: SharingPart(share: "share", storedShare: ShareCoder.encode(Share(secret: secret))),
         fields: fields.map { StoredRecord.encodeField(key: $0.key, value: $0.value) })
+
+    private static let secret = [UInt8](repeating: 0x33, count: Share.secretByteCount)
 
     private static func passes(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { (try? RecordSlot.check($0)) != nil }
@@ -86,7 +89,11 @@ struct MutatedRecordTests {
                     if case .list(var list) = StoredRecordReader.value(ofField: field) { while list.next() != nil {} }
                 }
             }
-            let slot = RecordSlot(new: shared, marks: .refersToOthers, position: .start)
+            let summary = try bytes.withUnsafeBytes { try RecordSlot.check($0) }
+            let slot = RecordSlot(new: shared, marks: .all, position: .start)
+            let sharing = try #require(slot.sharing)
+            #expect(sharing.isEmpty != summary.concernsSharing, "the check and the reader disagree")
+            #expect(sharing.storedShare.isEmpty == summary.storedShare.isEmpty)
             _ = (slot.references, slot.name, slot.type, slot.hasTag("7-1"))
         }
     }

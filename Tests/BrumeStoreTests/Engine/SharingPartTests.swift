@@ -49,15 +49,17 @@ struct SharingPartTests {
         return (state.sharing.shares.keys.sorted(), state.sharing.roots.mapValues { state[$0].name })
     }
 
-    private static func loaded(_ database: Database) throws -> Database {
+    private static func load(_ database: Database) throws -> Result<Database, DatabaseLoader.Problem> {
         let capture = database.capture()
         let loader = DatabaseLoader(id: Desk.privateID, epoch: 7, sequence: capture.sequence)
         #expect(loader.add(capture.header) == nil)
         try capture.forEachBlock { block in
             #expect(block.withUnsafeBytes { loader.add(content: $0) } == nil)
         }
-        return try loader.finish().get()
+        return loader.finish()
     }
+
+    private static func loaded(_ database: Database) throws -> Database { try load(database).get() }
 
     @Test("are known after a replay and after a load, and are the same when they are searched for")
     func known() throws {
@@ -119,6 +121,62 @@ struct SharingPartTests {
         _ = desk.deleteZone("notes")
         #expect(desk.database.zoneStates[1].sharing.isEmpty)
         #expect(desk.database.audit().kept == desk.database.audit().recounted)
+    }
+
+    @Test("are the same in a database that was loaded, whose records share arrays, and when a root comes again")
+    func afterLoad() throws {
+        let database = try Self.loaded(try Self.desk().desk.database)
+        let desk = Desk(database, caller: Caller(user: Desk.owner, isOwner: true))
+        let zone = database.zoneStates[1].incarnation
+        for number in 0..<200 { try desk.save("n\(number)") }
+        for name in ["plain", "n3", "root"] { try desk.save(name, ["x": .int64(1)], policy: .changedKeys) }
+        #expect(Self.names(database).roots == ["share": "root"] && Self.names(database).shares == ["share"])
+        try Self.apply([.recordDeletion(zone: zone, name: "root", type: "Note")], to: desk)
+        #expect(Self.names(database).roots.isEmpty)
+        try Self.apply([Self.put("root", SharingPart(share: "share"), in: zone)], to: desk)
+        #expect(Self.names(database).roots == ["share": "root"])
+        #expect(database.audit().kept == database.audit().recounted)
+    }
+
+    @Test("what others add to a share does not make its owner's saves fail")
+    func fullShare() throws {
+        let (desk, zone) = try Self.desk()
+        var share = Share(secret: [UInt8](repeating: 1, count: Share.secretByteCount))
+        let bytes = FieldValue.bytes([UInt8](repeating: 1, count: Limits.recordBytes - 500))
+        try desk.save("share", ["large": bytes], type: "cloudkit.share", policy: .changedKeys)
+        var edit = ShareEdit()
+        edit.puts = (1...90).map { .init(id: "p\($0)", invitee: .user(RandomShare.user($0)), permission: .readOnly) }
+        _ = try share.apply(
+            edit, by: ShareVisitor(user: Desk.owner, handles: []), owner: Desk.owner, nowMilliseconds: 1
+        ) {
+            []
+        }
+        let system = SystemFields(name: "share", type: "cloudkit.share", changeTag: "9-9", creator: Desk.owner)
+        let record = StoredRecord.encode(
+            system, sharing: SharingPart(storedShare: ShareCoder.encode(share)),
+            fields: [StoredRecord.encodeField(key: "large", value: bytes)])
+        #expect(record.count > Limits.recordBytes)
+        try Self.apply([.recordPut(zone: zone, record: SharedBytes(record))], to: desk)
+        try desk.save("share", ["title": .string("a")], type: "cloudkit.share", policy: .changedKeys)
+        let more = desk.modify(
+            policy: .changedKeys,
+            saves: [.of("share", ["more": .bytes([UInt8](repeating: 1, count: 1_000))], type: "cloudkit.share")])
+        #expect(more.result.saveCodes == [.limitExceeded], "the limit holds for what the owner saves")
+    }
+
+    @Test("are damage in a snapshot where a share has two roots, or a root no share")
+    func unfitRoots() throws {
+        for changes: (UInt64) -> [Change] in [
+            { [Self.put("second", SharingPart(share: "share"), in: $0)] },
+            { [.recordDeletion(zone: $0, name: "share", type: "cloudkit.share")] },
+        ] {
+            let (desk, zone) = try Self.desk()
+            try Self.apply(changes(zone), to: desk)
+            guard case .failure = try Self.load(desk.database) else {
+                Issue.record("it was loaded")
+                continue
+            }
+        }
     }
 
     @Test("are damage where a share is none that can be")
