@@ -9,20 +9,11 @@ struct ZoneSharing: Equatable, Sendable {
 
     var isEmpty: Bool { shares.isEmpty && roots.isEmpty }
 
-    /// Whether two roots of one share were added, which no batch makes.
-    private(set) var hasRootTwice = false
-
-    /// What is wrong with the records of a zone that was loaded; nil when nothing is.
-    var problem: String? {
-        if hasRootTwice { return "a share has two roots" }
-        return roots.keys.allSatisfy { shares[$0] != nil } ? nil : "a record is the root of a share that is not there"
-    }
-
     /// Notes a record that is in a slot now.
     mutating func add(_ record: RecordSlot, at slot: Int32) {
         guard let part = record.sharing else { return }
         if !part.storedShare.isEmpty { shares[record.name] = slot }
-        if !part.share.isEmpty, roots.updateValue(slot, forKey: part.share) != nil { hasRootTwice = true }
+        if !part.share.isEmpty { roots[part.share] = slot }
     }
 
     /// Notes that a record leaves its slot, for good or for a newer version.

@@ -322,7 +322,7 @@ struct ZoneState: Sendable {
         if let creatorBytes { self.creatorBytes = creatorBytes }
         guard let names else { return "a record stands there twice" }
         self.names = names
-        if let problem = sharing.problem { return problem }
+        if let problem = sharingProblem { return problem }
         guard let feeds else { return nil }
         (feed, deletions) = feeds
         var before: ChangePosition?
@@ -331,6 +331,15 @@ struct ZoneState: Sendable {
             before = entry.position
         }
         return (before ?? .start) <= lastChange ? nil : "a change of a zone stands behind its last one"
+    }
+
+    /// What is wrong with the roots that were loaded, which no batch would have left so; nil when nothing is.
+    private var sharingProblem: String? {
+        if sharing.isEmpty { return nil }
+        let rootCount = liveSlots.count { $0.record.sharing?.share.isEmpty == false }
+        if rootCount > sharing.roots.count { return "a share has two roots" }
+        let isComplete = sharing.roots.keys.allSatisfy { sharing.shares[$0] != nil }
+        return isComplete ? nil : "a record is the root of a share that is not there"
     }
 
     /// What the records of a public database take, counted anew; nothing in another one.

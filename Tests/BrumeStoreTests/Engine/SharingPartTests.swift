@@ -135,6 +135,10 @@ struct SharingPartTests {
         #expect(Self.names(database).roots.isEmpty)
         try Self.apply([Self.put("root", SharingPart(share: "share"), in: zone)], to: desk)
         #expect(Self.names(database).roots == ["share": "root"])
+        // The root is another record within one commit: between the two changes there are two.
+        try Self.apply(
+            [Self.put("plain", SharingPart(share: "share"), in: zone), Self.put("root", in: zone)], to: desk)
+        #expect(Self.names(database).roots == ["share": "plain"])
         #expect(database.audit().kept == database.audit().recounted)
     }
 
