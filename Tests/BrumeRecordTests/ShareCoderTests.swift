@@ -55,7 +55,8 @@ struct ShareCoderTests {
             }
         }
         for share in shares { try share.readCutAnywhere() }
-        #expect(HostileBytes.readDamaged(shares, times: 20_000, seed: 7) < 15_000)
+        // Damage that leaves a share is mostly another bit of a secret.
+        #expect((1..<2_000).contains(HostileBytes.readDamaged(shares, times: 20_000, seed: 7)))
     }
 
     @Test("a field that this version does not know is damage, wherever it stands")

@@ -168,8 +168,7 @@ extension Share {
 
     static let tooManyParticipants = ServiceError(
         .tooManyParticipants,
-        "a share has \(Limits.participantsPerShare) participants beside its owner at most, those who were invited included"
-    )
+        "a share has \(Limits.participantsPerShare) participants beside its owner at most, invited ones included")
 }
 
 extension ShareParticipant {

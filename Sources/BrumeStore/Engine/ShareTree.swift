@@ -80,6 +80,6 @@ struct ShareTree {
         .alreadyShared, "a record below this one is shared by itself, or would be with this request; share one of them")
     private static let isTooDeep = ServiceError(
         .limitExceeded,
-        "more than \(stepLimit) records stand above those that the zone shares and those of the request; use fewer levels"
+        "more than \(stepLimit) records stand above the shared ones and those of the request; use fewer levels"
     )
 }

@@ -145,7 +145,7 @@ struct ShareMembershipTests {
         #expect(code { try sample.accept(bob, through: first) } == .unknownItem)
         // The answer was lost: she comes again.
         #expect(try !sample.accept(ada, through: first))
-        // Who takes part already leaves the others theirs.
+        // A participant does not use up another one's URL.
         #expect(try !sample.accept(ada, through: second))
         try sample.accept(bob, through: second)
         #expect(sample.share.participants.map(\.user) == [ada, bob])
@@ -264,7 +264,7 @@ struct ShareMembershipTests {
         #expect(sample.standing(eve) == .stranger && sample.standing(Sample.user(9)) == .welcome)
         try sample.edit { [eve] in $0.unblocks = [eve] }
         #expect(sample.standing(eve) == .welcome)
-        // Who is invited by name is wanted again.
+        // An invitation by name ends a block.
         try sample.edit { $0.publicPermission = Share.Permission.none }
         try sample.invite(.user(ada), id: "a")
         try sample.accept(ada)
