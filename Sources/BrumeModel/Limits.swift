@@ -260,7 +260,14 @@ package enum Limits {
     /// Users of one share whose requests are not heard any more.
     package static let blockedUsersPerShare = 1_000
 
-    /// Participants that one save of a share adds, changes or removes, and users whom it denies, blocks or unblocks.
-    /// Each is looked for among the share's hundred participants.
+    /// Participants that the shares of one request add, change or remove, and users whom they deny, block or unblock.
+    /// Each is looked for among a share's hundred participants.
     package static let changesPerShareSave = itemsPerRequest
+
+    /// Bytes that the stored shares which one request saves take beside their fields: each is read, changed and written
+    /// as a whole, some 10 nanoseconds a byte. The first share of a request always has room.
+    package static let shareBytesPerRequest = 1024 * 1024
+
+    /// Shares of one zone: what a new one shares is compared with the roots of all others.
+    package static let sharesPerZone = 1_000
 }

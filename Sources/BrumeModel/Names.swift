@@ -10,6 +10,18 @@ package enum Names {
     /// The record type of user records, which only the server makes.
     package static let userRecordType = "Users"
 
+    /// The record type of shares.
+    package static let shareType = "cloudkit.share"
+
+    /// The name of the share of a whole zone.
+    package static let zoneShare = "cloudkit.zoneshare"
+
+    /// The fields that shares alone have: a title, a picture, and the kind of what is shared.
+    package static let shareFields = ["cloudkit.thumbnailImageData", "cloudkit.title", "cloudkit.type"]
+
+    /// With what the names of Brume's own zones begin, in which nothing is shared.
+    package static let ownZonePrefix = "brume."
+
     /// What is wrong with a record name, or nil.
     package static func problemWithRecordName(_ name: String) -> String? {
         problem(name, kind: "record name")
@@ -22,12 +34,17 @@ package enum Names {
 
     /// What is wrong with a record type, or nil.
     package static func problemWithRecordType(_ name: String) -> String? {
-        identifierProblem(name, kind: "record type")
+        name == shareType ? nil : identifierProblem(name, kind: "record type")
     }
 
     /// What is wrong with a field's key, or nil.
     package static func problemWithFieldKey(_ name: String) -> String? {
         identifierProblem(name, kind: "field key")
+    }
+
+    /// What is wrong with the key of a field of a type, or nil.
+    package static func problemWithFieldKey(_ name: String, ofType type: String) -> String? {
+        type == shareType && shareFields.contains(name) ? nil : problemWithFieldKey(name)
     }
 
     /// Whether the bytes are a key that a field may have.

@@ -2408,7 +2408,7 @@ const ProtobufCMessageDescriptor brume__store__v1__failure__descriptor =
   (ProtobufCMessageInit) brume__store__v1__failure__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__saved_zone__field_descriptors[3] =
+static const ProtobufCFieldDescriptor brume__store__v1__saved_zone__field_descriptors[4] =
 {
   {
     "name",
@@ -2446,16 +2446,29 @@ static const ProtobufCFieldDescriptor brume__store__v1__saved_zone__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_shared",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SavedZone, is_shared),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__saved_zone__field_indices_by_name[] = {
   1,   /* field[1] = capabilities */
   2,   /* field[2] = first_fetch */
+  3,   /* field[3] = is_shared */
   0,   /* field[0] = name */
 };
 static const ProtobufCIntRange brume__store__v1__saved_zone__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__saved_zone__descriptor =
 {
@@ -2465,7 +2478,7 @@ const ProtobufCMessageDescriptor brume__store__v1__saved_zone__descriptor =
   "Brume__Store__V1__SavedZone",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SavedZone),
-  3,
+  4,
   brume__store__v1__saved_zone__field_descriptors,
   brume__store__v1__saved_zone__field_indices_by_name,
   1,  brume__store__v1__saved_zone__number_ranges,

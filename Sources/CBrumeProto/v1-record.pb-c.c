@@ -1513,7 +1513,7 @@ const ProtobufCMessageDescriptor brume__v1__field__descriptor =
   (ProtobufCMessageInit) brume__v1__field__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__record__field_descriptors[10] =
+static const ProtobufCFieldDescriptor brume__v1__record__field_descriptors[11] =
 {
   {
     "name",
@@ -1624,6 +1624,18 @@ static const ProtobufCFieldDescriptor brume__v1__record__field_descriptors[10] =
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "share_details",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Record, share_details),
+    &brume__v1__share__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "fields",
     15,
     PROTOBUF_C_LABEL_REPEATED,
@@ -1640,19 +1652,20 @@ static const unsigned brume__v1__record__field_indices_by_name[] = {
   2,   /* field[2] = change_tag */
   4,   /* field[4] = created_milliseconds */
   3,   /* field[3] = creator */
-  9,   /* field[9] = fields */
+  10,   /* field[10] = fields */
   6,   /* field[6] = modified_milliseconds */
   5,   /* field[5] = modifier */
   0,   /* field[0] = name */
   7,   /* field[7] = parent */
   8,   /* field[8] = share */
+  9,   /* field[9] = share_details */
   1,   /* field[1] = type */
 };
 static const ProtobufCIntRange brume__v1__record__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 15, 9 },
-  { 0, 10 }
+  { 15, 10 },
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor brume__v1__record__descriptor =
 {
@@ -1662,7 +1675,7 @@ const ProtobufCMessageDescriptor brume__v1__record__descriptor =
   "Brume__V1__Record",
   "brume.v1",
   sizeof(Brume__V1__Record),
-  10,
+  11,
   brume__v1__record__field_descriptors,
   brume__v1__record__field_indices_by_name,
   2,  brume__v1__record__number_ranges,

@@ -637,7 +637,7 @@ void   brume__v1__zone_changes_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__zone_changes_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[6] =
+static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[7] =
 {
   {
     "name",
@@ -700,6 +700,18 @@ static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "share",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RecordSave, share),
+    &brume__v1__share_change__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "fields",
     15,
     PROTOBUF_C_LABEL_REPEATED,
@@ -714,17 +726,19 @@ static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[
 };
 static const unsigned brume__v1__record_save__field_indices_by_name[] = {
   2,   /* field[2] = change_tag */
-  5,   /* field[5] = fields */
+  6,   /* field[6] = fields */
   0,   /* field[0] = name */
   3,   /* field[3] = parent */
   4,   /* field[4] = removes_parent */
+  5,   /* field[5] = share */
   1,   /* field[1] = type */
 };
-static const ProtobufCIntRange brume__v1__record_save__number_ranges[2 + 1] =
+static const ProtobufCIntRange brume__v1__record_save__number_ranges[3 + 1] =
 {
   { 1, 0 },
-  { 15, 5 },
-  { 0, 6 }
+  { 10, 5 },
+  { 15, 6 },
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor brume__v1__record_save__descriptor =
 {
@@ -734,10 +748,10 @@ const ProtobufCMessageDescriptor brume__v1__record_save__descriptor =
   "Brume__V1__RecordSave",
   "brume.v1",
   sizeof(Brume__V1__RecordSave),
-  6,
+  7,
   brume__v1__record_save__field_descriptors,
   brume__v1__record_save__field_indices_by_name,
-  2,  brume__v1__record_save__number_ranges,
+  3,  brume__v1__record_save__number_ranges,
   (ProtobufCMessageInit) brume__v1__record_save__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -412,7 +412,7 @@ void   brume__v1__list_zones_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__list_zones_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor brume__v1__zone__field_descriptors[3] =
+static const ProtobufCFieldDescriptor brume__v1__zone__field_descriptors[4] =
 {
   {
     "id",
@@ -450,16 +450,29 @@ static const ProtobufCFieldDescriptor brume__v1__zone__field_descriptors[3] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_shared",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Zone, is_shared),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__zone__field_indices_by_name[] = {
   1,   /* field[1] = capabilities */
   2,   /* field[2] = change_token */
   0,   /* field[0] = id */
+  3,   /* field[3] = is_shared */
 };
 static const ProtobufCIntRange brume__v1__zone__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__v1__zone__descriptor =
 {
@@ -469,7 +482,7 @@ const ProtobufCMessageDescriptor brume__v1__zone__descriptor =
   "Brume__V1__Zone",
   "brume.v1",
   sizeof(Brume__V1__Zone),
-  3,
+  4,
   brume__v1__zone__field_descriptors,
   brume__v1__zone__field_indices_by_name,
   1,  brume__v1__zone__number_ranges,

@@ -47,6 +47,8 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
     package var zone: ZoneID
     package var saves: [RecordSave<Fields>]
     package var deletions: [String]
+    /// What the saves of shares say beside their fields, by record name: apart from the saves, since few have any.
+    package var shares: [String: ShareSave] = [:]
     /// Errors, by record name, for deletions that a server's interceptor refused. Not on the wire.
     package var refusedDeletions: [String: ServiceError] = [:]
     /// Whether it is known that no record is named twice. Not on the wire, and ignored when two modifications are
@@ -61,7 +63,7 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
 
     package static func == (left: Self, right: Self) -> Bool {
         left.zone == right.zone && left.saves == right.saves && left.deletions == right.deletions
-            && left.refusedDeletions == right.refusedDeletions
+            && left.shares == right.shares && left.refusedDeletions == right.refusedDeletions
     }
 }
 

@@ -5,11 +5,16 @@ package struct Zone: Equatable, Sendable {
     /// A sealed change token from which a first fetch of the zone goes on, as of the answer: its records, and the
     /// deletions from then on. Empty where the answer has none.
     package var changeToken: [UInt8]
+    /// Whether the whole zone is shared.
+    package var isShared: Bool
 
-    package init(id: ZoneID, capabilities: ZoneCapabilities, changeToken: [UInt8] = []) {
+    package init(
+        id: ZoneID, capabilities: ZoneCapabilities, changeToken: [UInt8] = [], isShared: Bool = false
+    ) {
         self.id = id
         self.capabilities = capabilities
         self.changeToken = changeToken
+        self.isShared = isShared
     }
 }
 

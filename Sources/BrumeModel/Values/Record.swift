@@ -34,10 +34,18 @@ package struct SystemFields: Equatable, Sendable {
 package struct Record: Equatable, Sendable {
     package var system: SystemFields
     package var fields: [String: FieldValue]
+    /// The name of the share whose root the record is, or nil.
+    package var share: String?
+    /// What the client may see of the share that the record is; nil for all other records.
+    package var shareDetails: ShareView?
 
-    package init(system: SystemFields, fields: [String: FieldValue] = [:]) {
+    package init(
+        system: SystemFields, fields: [String: FieldValue] = [:], share: String? = nil, shareDetails: ShareView? = nil
+    ) {
         self.system = system
         self.fields = fields
+        self.share = share
+        self.shareDetails = shareDetails
     }
 }
 

@@ -85,7 +85,15 @@ extension MessageCoder {
         }
         let deletions = lossyTexts(zone.pointee.deletions, zone.pointee.n_deletions)
         try Self.distinctRecords(saves, deletions)
-        return ZoneModification(zone: id, saves: saves, deletions: deletions)
+        var modification = ZoneModification(zone: id, saves: saves, deletions: deletions)
+        for (index, save) in saves.enumerated() where save.type == Names.shareType && save.fields.problem == nil {
+            do throws(ServiceError) {
+                modification.shares[save.name] = try zone.pointee.saves[index]!.pointee.share.map(shareSave)
+            } catch {
+                modification.saves[index].fields = CheckedFields(problem: error)
+            }
+        }
+        return modification
     }
 
     /// Fails when a record is named twice. A name that no record can have fails its own item, even when it is repeated.
@@ -120,6 +128,9 @@ extension MessageCoder {
             parent = .removed
         default:
             break
+        }
+        if save.pointee.share != nil, type != Names.shareType {
+            problem = problem ?? "a record that is no share changes a share; its type would be \"\(Names.shareType)\""
         }
         let changeTag = save.pointee.change_tag.lossyText
         let fields =

@@ -17,7 +17,11 @@ extension MessageCoder {
                 let zone = arena.make(brume__v1__zone_modification__init)
                 zone.pointee.zone = arena.zoneID(modification.zone)
                 zone.pointee.n_saves = modification.saves.count
-                zone.pointee.saves = arena.messages(modification.saves, arena.recordSave)
+                zone.pointee.saves = arena.messages(modification.saves) { save in
+                    let message = arena.recordSave(save)
+                    message.pointee.share = modification.shares[save.name].map(arena.shareChange)
+                    return message
+                }
                 zone.pointee.n_deletions = modification.deletions.count
                 zone.pointee.deletions = arena.list(modification.deletions)
                 return zone

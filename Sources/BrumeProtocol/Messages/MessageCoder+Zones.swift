@@ -128,7 +128,7 @@ extension MessageCoder {
         guard let id = zone.pointee.id else { throw unreadableAnswer("a zone has no name") }
         return Zone(
             id: ZoneCoder.lossy(id), capabilities: ZoneCapabilities(rawValue: zone.pointee.capabilities),
-            changeToken: zone.pointee.change_token.array)
+            changeToken: zone.pointee.change_token.array, isShared: zone.pointee.is_shared != 0)
     }
 
     /// The error of a deletion, or nil when it succeeded.
@@ -158,6 +158,7 @@ extension MessageArena {
         message.pointee.id = zoneID(zone.id)
         message.pointee.capabilities = zone.capabilities.rawValue
         message.pointee.change_token = data(zone.changeToken)
+        message.pointee.is_shared = zone.isShared ? 1 : 0
         return message
     }
 }

@@ -179,7 +179,9 @@ struct ModifyRecordsReader {
         }
         guard fieldCount <= Limits.fieldsPerRecord,
             puts.bytes.count + name.utf8.count + type.utf8.count <= Limits.recordBytes,
-            isNameRight && isTypeRight || MessageCoder.problem(name: name, type: type) == nil
+            // A share says more than what is read here.
+            isNameRight && isTypeRight
+                || type != Names.shareType && MessageCoder.problem(name: name, type: type) == nil
         else { throw Unusual() }
         return .read(
             name: name, type: type, changeTag: changeTag, parent: parent, puts: puts, removals: removals,

@@ -94,7 +94,7 @@ enum RequestChecks {
                 "a request asks for \(keys.pointee.n_keys) field keys; a record has at most \(Limits.fieldsPerRecord)")
         }
         var sorted = try texts(keys.pointee.keys, keys.pointee.n_keys, "a desired key")
-        sorted.removeAll { Names.problemWithFieldKey($0) != nil }
+        sorted.removeAll { Names.problemWithFieldKey($0, ofType: Names.shareType) != nil }
         sorted.sort()
         var last: String?
         sorted.removeAll { key in

@@ -11,6 +11,8 @@ extension StoredRecord {
         package var cascades = Cascades()
         /// The name of the share whose root the record is; empty when it is none.
         package var share = UnsafeRawBufferPointer(start: nil, count: 0)
+        /// The secret of the shares that the record is or was the root of; empty when it never was one.
+        package var shareSecret = UnsafeRawBufferPointer(start: nil, count: 0)
         /// A share's participants, as ``ShareCoder`` writes them; empty in any other record.
         package var storedShare = UnsafeRawBufferPointer(start: nil, count: 0)
         /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with
@@ -20,8 +22,8 @@ extension StoredRecord {
         /// Whether it has a parent or cascade targets.
         package var refersToOthers: Bool { !parent.isEmpty || !cascades.targets.isEmpty }
 
-        /// Whether it is a share, or the root of one.
-        package var concernsSharing: Bool { !share.isEmpty || !storedShare.isEmpty }
+        /// Whether it is a share, or is or was the root of one.
+        package var concernsSharing: Bool { !share.isEmpty || !shareSecret.isEmpty || !storedShare.isEmpty }
     }
 
     /// Walks a record once and checks it; allocates only what the summary holds. Throws `internalError` for bytes that
@@ -49,6 +51,9 @@ extension StoredRecord {
                 case 4, 6: _ = try checked(element.content)
                 case 8: summary.parent = try checked(element.content)
                 case UInt64(SharingPart.shareNumber): summary.share = try checked(element.content)
+                case UInt64(SharingPart.secretNumber):
+                    guard element.content.count == Share.secretByteCount else { throw WireReader.Damage() }
+                    summary.shareSecret = element.content
                 case UInt64(SharingPart.storedShareNumber): summary.storedShare = element.content
                 case UInt64(fieldsNumber):
                     let (key, value) = try checkedField(element.content)

@@ -62,7 +62,8 @@ package enum StoredRecord {
         let result: Result<Parts, ServiceError> = bytes.withUnsafeBytes { bytes in
             var fields: [EncodedField] = []
             do throws(ServiceError) {
-                let system = try walk(bytes) { (content) throws(ServiceError) in
+                var sharing = ShownSharing()
+                let system = try walk(bytes, &sharing) { (content) throws(ServiceError) in
                     guard let keyData = try? key(ofField: content),
                         let key = String(checkedUTF8: keyData.assumingMemoryBound(to: UInt8.self))
                     else { throw damaged("a field has no readable key") }
@@ -88,7 +89,8 @@ package enum StoredRecord {
     package static func decode(_ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena) throws(ServiceError) -> Record
     {
         var fields: [String: FieldValue] = [:]
-        let system = try walk(bytes) { (content) throws(ServiceError) in
+        var sharing = ShownSharing()
+        let system = try walk(bytes, &sharing) { (content) throws(ServiceError) in
             fieldArena.reset()
             guard let field = fieldArena.unpack(brume__v1__field__unpack, content) else {
                 throw damaged("a field is no protobuf message, or too large to decode")
@@ -101,7 +103,12 @@ package enum StoredRecord {
             }
             fields[key] = value
         }
-        return Record(system: system, fields: fields)
+        fieldArena.reset()
+        return Record(
+            system: system, fields: fields, share: sharing.share,
+            shareDetails: try sharing.details.map { (bytes) throws(ServiceError) in
+                try ShareViewCoder.decode(bytes, arena: fieldArena)
+            })
     }
 
     /// The record with only the fields of `keys`; an empty list leaves system fields only.
@@ -181,9 +188,17 @@ package enum StoredRecord {
         return try key(ofField: field.content)
     }
 
+    /// What a record tells a client of sharing.
+    private struct ShownSharing {
+        var share: String?
+        /// Points into the record.
+        var details: UnsafeRawBufferPointer?
+    }
+
     /// Reads the system fields and gives each field to `visit`.
     private static func walk(
-        _ bytes: UnsafeRawBufferPointer, _ visit: (UnsafeRawBufferPointer) throws(ServiceError) -> Void
+        _ bytes: UnsafeRawBufferPointer, _ sharing: inout ShownSharing,
+        _ visit: (UnsafeRawBufferPointer) throws(ServiceError) -> Void
     ) throws(ServiceError) -> SystemFields {
         var system = SystemFields(name: "", type: "")
         var reader = WireReader(bytes)
@@ -204,6 +219,12 @@ package enum StoredRecord {
             case 8:
                 let parent = try systemText(element)
                 system.parent = parent.isEmpty ? nil : parent
+            case UInt64(SharingPart.shareNumber):
+                let share = try systemText(element)
+                sharing.share = share.isEmpty ? nil : share
+            case UInt64(SharingPart.detailsNumber):
+                guard element.isLengthDelimited else { throw damaged("its share has the wrong wire type") }
+                sharing.details = element.content
             case UInt64(fieldsNumber):
                 guard element.isLengthDelimited else { throw damaged("a field has the wrong wire type") }
                 try visit(element.content)

@@ -1,28 +1,40 @@
-/// What the server keeps of sharing in a record's bytes: in the root of a share its name, in a share its participants.
-/// Empty in all other records.
+package import BrumeModel
+
+/// What the server keeps of sharing in a record's bytes: in the root of a share its name and its secret, in a share its
+/// participants. Empty in all other records.
 package struct SharingPart: Equatable, Sendable {
     /// The field of `brume.v1.Record` that names the share.
     static let shareNumber: UInt8 = 9
-    /// The field that `brume.v1.Record` reserves for a share's participants, which clients are shown in part.
+    /// The field of `brume.v1.Record` that holds what a client is shown of a share.
+    static let detailsNumber: UInt8 = 10
+    /// The fields that `brume.v1.Record` reserves for a root's secret and for a share's participants.
+    static let secretNumber: UInt8 = 13
     static let storedShareNumber: UInt8 = 14
 
     /// The name of the share whose root the record is; empty when it is none.
     package var share: String
+    /// The secret of the shares that the record is or was the root of; empty when it never was one. It stays when a
+    /// share ends, so that the root's next one has the same URL.
+    package var secret: [UInt8]
     /// A share's participants, as ``ShareCoder`` writes them; empty in any other record.
     package var storedShare: [UInt8]
 
-    package init(share: String = "", storedShare: [UInt8] = []) {
+    package init(share: String = "", secret: [UInt8] = [], storedShare: [UInt8] = []) {
         self.share = share
+        self.secret = secret
         self.storedShare = storedShare
     }
 
-    package var isEmpty: Bool { share.isEmpty && storedShare.isEmpty }
+    package var isEmpty: Bool { share.isEmpty && secret.isEmpty && storedShare.isEmpty }
 
     /// Bytes that it takes in a record.
-    package var byteCount: Int { WireSize.data(share.utf8.count) + WireSize.data(storedShare.count) }
+    package var byteCount: Int {
+        WireSize.data(share.utf8.count) + WireSize.data(secret.count) + WireSize.data(storedShare.count)
+    }
 
     package func append(to filler: inout WireFiller) {
         filler.text(Self.shareNumber, share)
+        filler.data(Self.secretNumber, secret)
         filler.data(Self.storedShareNumber, storedShare)
     }
 }
@@ -35,10 +47,50 @@ extension StoredRecord {
         while let element = try? reader.next(), element.number < UInt64(fieldsNumber) {
             switch element.number {
             case UInt64(SharingPart.shareNumber): part.share = String(decoding: element.content, as: UTF8.self)
+            case UInt64(SharingPart.secretNumber): part.secret = [UInt8](element.content)
             case UInt64(SharingPart.storedShareNumber): part.storedShare = [UInt8](element.content)
             default: break
             }
         }
         return part
+    }
+
+    /// A checked record as a client is shown it: without what the server keeps of sharing.
+    ///
+    /// - Parameter details: What the client may see of the share that the record is, as ``ShareViewCoder`` writes it;
+    ///   nil for all other records.
+    package static func shown(_ record: SharedBytes, details: [UInt8]? = nil) -> SharedBytes {
+        record.withUnsafeBytes { source in
+            var kept: [Range<Int>] = []
+            var fieldsStart = source.count
+            var reader = WireReader(source)
+            while let element = try? reader.next() {
+                if element.number >= UInt64(fieldsNumber) {
+                    fieldsStart = element.range.lowerBound
+                    break
+                }
+                if element.number < UInt64(SharingPart.detailsNumber) { kept.append(element.range) }
+            }
+            let detailsBytes = details.map { WireSize.message($0.count) } ?? 0
+            var shown: [UInt8] = []
+            shown.append(byteCount: kept.reduce(source.count - fieldsStart + detailsBytes) { $0 + $1.count }) {
+                filler in
+                for range in kept { filler.append(UnsafeRawBufferPointer(rebasing: source[range])) }
+                if let details { filler.message(SharingPart.detailsNumber, details) }
+                filler.append(UnsafeRawBufferPointer(rebasing: source[fieldsStart...]))
+            }
+            return SharedBytes(shown)
+        }
+    }
+
+    /// A checked record that says something else of sharing, as a save would make it that changes nothing else.
+    package static func resharing(
+        _ record: SharedBytes, _ part: SharingPart, changeTag: String, user: String, savedMilliseconds: Int64
+    ) throws(ServiceError) -> [UInt8] {
+        var parts = try parts(of: record)
+        parts.system.changeTag = changeTag
+        parts.system.modifier = user
+        parts.system.modifiedMilliseconds = savedMilliseconds
+        return encode(parts.system, sharing: part, fields: parts.fields)
     }
 }

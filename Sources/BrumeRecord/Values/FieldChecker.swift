@@ -24,13 +24,14 @@ package enum FieldChecker {
 
         var checked = CheckedFields()
         var puts = EncodedFieldsBuilder()
+        let type = save.pointee.type.lossyText
         var recordBytes = save.pointee.name.len + save.pointee.type.len
         for index in 0..<count {
             let field = fields[index]!
             guard let key = field.pointee.key.text else {
                 return invalid("a field key is not valid UTF-8; use ASCII letters, digits and underscores")
             }
-            if let problem = Names.problemWithFieldKey(key) { return invalid(problem) }
+            if let problem = Names.problemWithFieldKey(key, ofType: type) { return invalid(problem) }
             if index > 0, fields[index - 1]!.pointee.key.buffer.elementsEqual(field.pointee.key.buffer) {
                 return invalid("the field \"\(key)\" stands twice in a record; send each key once")
             }

@@ -160,6 +160,6 @@ extension Zone {
         guard let token else { return self }
         return Zone(
             id: id, capabilities: capabilities,
-            changeToken: sealer.seal(token, scope: sealer.scope(database, zone: id.name)))
+            changeToken: sealer.seal(token, scope: sealer.scope(database, zone: id.name)), isShared: isShared)
     }
 }

@@ -119,7 +119,8 @@ extension StoreCoder {
             (message) throws(StoreCodingError) in
             let zone = Zone(
                 id: ZoneID(name: try text(message.pointee.name, "a zone name")),
-                capabilities: ZoneCapabilities(rawValue: message.pointee.capabilities))
+                capabilities: ZoneCapabilities(rawValue: message.pointee.capabilities),
+                isShared: message.pointee.is_shared != 0)
             return (
                 zone,
                 message.pointee.first_fetch.map { token in
@@ -159,6 +160,7 @@ extension MessageArena {
         let message = make(brume__store__v1__saved_zone__init)
         message.pointee.name = data(zone.id.name)
         message.pointee.capabilities = zone.capabilities.rawValue
+        message.pointee.is_shared = zone.isShared ? 1 : 0
         if let firstFetch {
             let token = make(brume__store__v1__first_fetch__init)
             token.pointee.epoch = firstFetch.epoch

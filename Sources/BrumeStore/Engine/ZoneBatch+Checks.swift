@@ -11,6 +11,9 @@ extension ZoneBatch {
     /// Checks a new record, as far as its names, the caller, the tag and the type say. Throws why it can't be made.
     func checkNew(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
         if save.type == Names.userRecordType { throw ZoneBatch.userRecordRefusal }
+        if save.type == Names.shareType {
+            throw ServiceError(.serverRejectedRequest, "this server can't keep shares yet; save the record without one")
+        }
         if savePolicy == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
             throw ServiceError(
                 .unknownItem, "the record was deleted; save it without its change tag to make it again")

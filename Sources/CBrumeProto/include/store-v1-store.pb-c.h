@@ -330,10 +330,11 @@ struct  Brume__Store__V1__SavedZone
   ProtobufCBinaryData name;
   uint32_t capabilities;
   Brume__Store__V1__FirstFetch *first_fetch;
+  protobuf_c_boolean is_shared;
 };
 #define BRUME__STORE__V1__SAVED_ZONE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__saved_zone__descriptor) \
-    , {0,NULL}, 0, NULL }
+    , {0,NULL}, 0, NULL, 0 }
 
 
 /*

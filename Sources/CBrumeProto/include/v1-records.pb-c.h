@@ -17,6 +17,7 @@ PROTOBUF_C__BEGIN_DECLS
 #include "v1-connection.pb-c.h"
 #include "v1-query.pb-c.h"
 #include "v1-record.pb-c.h"
+#include "v1-sharing.pb-c.h"
 #include "v1-zones.pb-c.h"
 
 typedef struct Brume__V1__RecordSave Brume__V1__RecordSave;
@@ -71,6 +72,10 @@ struct  Brume__V1__RecordSave
    * The tag of the version that the client knows; empty: the record is new to the client.
    */
   ProtobufCBinaryData change_tag;
+  /*
+   * For a record of the type "cloudkit.share" alone: what changes beside its fields.
+   */
+  Brume__V1__ShareChange *share;
   size_t n_fields;
   Brume__V1__Field **fields;
   Brume__V1__RecordSave__ParentChangeCase parent_change_case;
@@ -87,7 +92,7 @@ struct  Brume__V1__RecordSave
 };
 #define BRUME__V1__RECORD_SAVE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__record_save__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, 0,NULL, BRUME__V1__RECORD_SAVE__PARENT_CHANGE__NOT_SET, {0} }
+    , {0,NULL}, {0,NULL}, {0,NULL}, NULL, 0,NULL, BRUME__V1__RECORD_SAVE__PARENT_CHANGE__NOT_SET, {0} }
 
 
 struct  Brume__V1__ZoneModification

@@ -47,10 +47,14 @@ struct  Brume__V1__Zone
    * it has fetched begins with it and misses no deletion of them. Absent elsewhere.
    */
   ProtobufCBinaryData change_token;
+  /*
+   * Whether the whole zone is shared: by the record "cloudkit.zoneshare" in it.
+   */
+  protobuf_c_boolean is_shared;
 };
 #define BRUME__V1__ZONE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__zone__descriptor) \
-    , NULL, 0, {0,NULL} }
+    , NULL, 0, {0,NULL}, 0 }
 
 
 struct  Brume__V1__ModifyZonesRequest
