@@ -100,7 +100,9 @@ extension QueryKey {
         switch message?.pointee.kind_case {
         case BRUME__V1__QUERY_KEY__KIND_FIELD:
             let name = try text(message!.pointee.field, "a field key")
-            if let problem = Names.problemWithFieldKey(name) { throw ServiceError(.invalidArguments, problem) }
+            if let problem = Names.problemWithFieldKey(name, ofType: Names.shareType) {
+                throw ServiceError(.invalidArguments, problem)
+            }
             self = .field(name)
         case BRUME__V1__QUERY_KEY__KIND_SYSTEM:
             let system = message!.pointee.system

@@ -103,12 +103,18 @@ extension Database {
                 continue
             }
             let count = records.count + deletions.count
-            let record = isDeleted ? SharedBytes() : Database.project(slots.bytes(of: entry.slot), desiredKeys)
+            var record = isDeleted ? SharedBytes() : Database.project(slots.bytes(of: entry.slot), desiredKeys)
+            var recordCost = record.count
+            if !isDeleted, slots.marks(of: entry.slot).contains(.sharing) {
+                // What was read of the share is part of what the page costs.
+                record = showing(to: id.owner).shown(record)
+                recordCost += record.count
+            }
             if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot)) }
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
             let cost =
                 deletion.map { $0.name.utf8.count + $0.type.utf8.count + Database.deletionOverheadBytes }
-                ?? record.count
+                ?? recordCost
             if count > 0 {
                 let isFull =
                     count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes

@@ -32,12 +32,17 @@ extension Database {
                 }
                 let stored = zoneStates[index].slots.bytes(of: slot)
                 if request.desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: stored.count) }
-                let record = Database.project(stored, request.desiredKeys)
-                if bytes > 0, bytes + record.count > Limits.pageBytes {
+                var record = Database.project(stored, request.desiredKeys)
+                var cost = record.count
+                if zoneStates[index].slots.marks(of: slot).contains(.sharing) {
+                    record = showing(to: caller?.user ?? id.owner).shown(record)
+                    cost += record.count
+                }
+                if bytes > 0, bytes + cost > Limits.pageBytes {
                     isFull = true
                     return .deferred
                 }
-                bytes += record.count
+                bytes += cost
                 return .record(record)
             }
         }
@@ -47,7 +52,9 @@ extension Database {
     package func allRecords(in zone: ZoneID) -> [SharedBytes] {
         guard case .success(let index) = zoneIndex(of: zone) else { return [] }
         let slots = zoneStates[index].slots
-        return zoneStates[index].liveSlots.map { slots.bytes(of: $0.slot) }
+        return zoneStates[index].liveSlots.map { slot, record in
+            record.marks.contains(.sharing) ? showing(to: id.owner).shown(record.bytes) : slots.bytes(of: slot)
+        }
     }
 
     private static let missingRecord = ServiceError(.unknownItem, "there is no such record; it may be deleted")

@@ -28,6 +28,7 @@ extension Database {
         var seen = Set<Int>()
         var bytesLeft = ByteBudget()
         var referenceBudget = ReferenceBudget()
+        var shareBudget = ShareBudget()
         for modification in request.zones {
             switch zoneIndex(of: modification.zone) {
             case .failure(let error):
@@ -39,13 +40,17 @@ extension Database {
                 }
                 var batch = ZoneBatch(
                     modification, savePolicy: request.savePolicy,
-                    isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, scope: id.scope,
-                    tag: changeTag(builder.sequence), nowMilliseconds: nowMilliseconds,
-                    bytesLeft: bytesLeft, referenceBudget: referenceBudget,
+                    isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, owner: id.owner,
+                    scope: id.scope, tag: changeTag(builder.sequence), nowMilliseconds: nowMilliseconds,
+                    bytesLeft: bytesLeft, referenceBudget: referenceBudget, shareBudget: shareBudget,
+                    shareAddresses: shareAddresses,
+                    secretPlace: ShareAddresses.Place(
+                        run: run, sequence: builder.sequence, zone: zoneStates[index].incarnation),
                     quota: room(in: quota))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget
+                shareBudget = batch.shareBudget
                 let before = bytesLeft
                 bytesLeft = batch.bytesLeft(after: result, of: before)
                 if let refusal = indexRefusal(
@@ -120,7 +125,7 @@ extension Database {
     private static let repeatedZone = ServiceError(
         .invalidArguments, "a request names a zone twice; put all items of a zone together")
 
-    /// Saves first, then deletions and their cascades.
+    /// Saves first, then roots whose shares go, then deletions and their cascades.
     private func apply(_ batch: ZoneBatch, toZoneAt index: Int, into builder: inout CommitBuilder) {
         if batch.staged.isEmpty, batch.deletions.isEmpty { return }
         var types: [String] = []
@@ -135,6 +140,13 @@ extension Database {
                 marks: batch.staged[place].marks, replacing: existing,
                 references: batch.referenceChange(ofStaged: place), inZoneAt: index, of: incarnation, into: &builder)
             note(slot, existing == nil ? .created : .updated, inZoneAt: index, into: &builder)
+        }
+        for root in batch.roots {
+            put(
+                SharedBytes(of: batch.records, at: root.range), marks: root.marks, replacing: root.slot,
+                references: .none, inZoneAt: index, of: incarnation, into: &builder)
+            types.append(zoneStates[index][root.slot].type)
+            note(root.slot, .updated, inZoneAt: index, into: &builder)
         }
         for deletion in batch.deletions {
             let type = zoneStates[index][deletion.slot].type

@@ -60,6 +60,8 @@ package final class Database {
     /// The number of the change tags of a commit, from the run of the server that makes it and the commit's sequence. A
     /// server gives a function that tells nobody else how many commits there were.
     package var tagNumber: (_ run: UInt32, _ sequence: UInt64) -> UInt64 = Database.plainTagNumber
+    /// How the secrets and URLs of its shares are made.
+    package var shareAddresses = ShareAddresses.plain()
     /// Takes what a deleted zone held, to free it on another thread; when nil, it is freed at once.
     package var giveBack: ((Remains) -> Void)?
     /// Only a public database has any.
@@ -199,7 +201,9 @@ package final class Database {
     }
 
     static func answer(for state: ZoneState) -> Zone {
-        Zone(id: state.id, capabilities: state.isDefault ? [] : .custom)
+        Zone(
+            id: state.id, capabilities: state.isDefault ? [] : .custom,
+            isShared: !state.sharing.isEmpty && state.sharing.shares[Names.zoneShare] != nil)
     }
 
     /// The index of a zone that exists. Another owner's zone is as unknown here as one that never existed.

@@ -8,7 +8,7 @@ struct MergedRecord: ~Copyable {
     let parent: String?
     /// The name of the older version's parent, or nil.
     let formerParent: String?
-    /// What it says of sharing, as the older version did; nil for nothing.
+    /// What it says of sharing; nil for nothing.
     let sharing: SharingPart?
     /// Whether anything differs from the older version; true for a new record.
     let isChanged: Bool
@@ -26,9 +26,11 @@ struct MergedRecord: ~Copyable {
     /// Merges a save into the older version. Throws `limitExceeded` for too many fields, `invalidArguments` for a
     /// parent that a record can't have: itself, a user record, or a name that no record has.
     ///
-    /// - Parameter budget: The bytes of `existing` have been taken from it; this takes its fields.
+    /// - Parameters:
+    ///   - sharing: What the record says of sharing after the save; nil for nothing.
+    ///   - budget: The bytes of `existing` have been taken from it; this takes its fields.
     static func of(
-        _ save: RecordSave<CheckedFields>, over existing: RecordSlot?, budget: inout ByteBudget
+        _ save: RecordSave<CheckedFields>, over existing: RecordSlot?, sharing: SharingPart?, budget: inout ByteBudget
     ) throws(ServiceError) -> MergedRecord {
         let refersToOthers = existing?.refersToOthers ?? false
         let fields = try FieldMerge(save.fields, over: existing?.bytes, watchesReferences: refersToOthers)
@@ -55,9 +57,9 @@ struct MergedRecord: ~Copyable {
                 .limitExceeded,
                 "a record would have more than \(Limits.fieldsPerRecord) fields, the most that one may have: use fewer")
         }
-        let isChanged = fields.isChanged || parent != former
+        let isChanged =
+            fields.isChanged || parent != former || sharing != nil && sharing != existing?.sharing
         return MergedRecord(
-            fields: fields, parent: parent, formerParent: former, sharing: existing?.sharing,
-            isChanged: isChanged)
+            fields: fields, parent: parent, formerParent: former, sharing: sharing, isChanged: isChanged)
     }
 }

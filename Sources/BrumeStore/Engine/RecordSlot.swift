@@ -182,7 +182,11 @@ extension RecordSlot {
         let summary = try StoredRecord.summary(of: bytes)
         guard !summary.changeTag.isEmpty else { throw ServiceError(.internalError, "a record has no change tag") }
         guard !summary.name.isEmpty else { throw ServiceError(.internalError, "a record has no name") }
-        if !summary.storedShare.isEmpty { _ = try ShareCoder.decode(summary.storedShare) }
+        let isShare =
+            summary.type.count == Names.shareType.utf8.count && ByteOrder.compare(Names.shareType, summary.type) == 0
+        guard isShare != summary.storedShare.isEmpty, !isShare || summary.share.isEmpty && summary.shareSecret.isEmpty
+        else { throw StoredRecord.damaged("it is a share without participants, or it is none and has some") }
+        if isShare { _ = try ShareCoder.decode(summary.storedShare) }
         guard summary.isHeadFirst else {
             throw ServiceError(.internalError, "a record does not begin with its name, type and change tag")
         }

@@ -55,7 +55,8 @@ struct ReferenceGraph {
     /// Saves that change their references or parents, by what they refer to afterwards.
     private var saveReferrers: [String: [Int32]] = [:]
     private var saveChildren: [String: [Int32]] = [:]
-    /// Whether nothing in the zone or the batch refers to anything, so that deletions stand alone.
+    /// Whether nothing in the zone or the batch refers to anything, and nothing is shared, so that deletions stand
+    /// alone.
     private let isWithoutReferences: Bool
     private var round: Int32 = 0
     /// What fell in this round, the requested deletions first.
@@ -75,7 +76,8 @@ struct ReferenceGraph {
         visitsLeft = budget.visits
         stepsLeft = budget.steps
         nodeOfSave = [Node](repeating: -1, count: saves.count)
-        isWithoutReferences = zone.references.isEmpty && saves.allSatisfy { $0.change == nil }
+        isWithoutReferences =
+            zone.references.isEmpty && zone.sharing.isEmpty && saves.allSatisfy { $0.change == nil }
         if isWithoutReferences { return }
         for (index, save) in saves.enumerated() {
             if let slot = save.staged.existing { saveOfSlot[slot] = Int32(index) }
@@ -220,7 +222,7 @@ struct ReferenceGraph {
         fallen.append(node)
     }
 
-    /// The user's records that refer to one that falls, after the batch.
+    /// The user's records that refer to one that falls, after the batch, and its share if it is the root of one.
     private mutating func referrers(of target: Node, by user: UserKey, stands: [Bool]) -> [Node] {
         let name = records[Int(target)].name
         if records[Int(target)].referrers == nil {
@@ -233,7 +235,15 @@ struct ReferenceGraph {
             return !(stands[save] && saves[save].staged.changesCascades)
         }
         for save in saveReferrers[name] ?? [] where stands[Int(save)] { nodes.append(node(ofSave: Int(save))) }
+        if let share = shareSlot(ofRoot: target) { nodes.append(node(ofSlot: share)) }
         return nodes
+    }
+
+    private func shareSlot(ofRoot node: Node) -> Int32? {
+        guard let slot = records[Int(node)].slot, zone.slots.marks(of: slot).contains(.sharing),
+            let share = zone[slot].sharing?.share, !share.isEmpty
+        else { return nil }
+        return zone.sharing.shares[share]
     }
 
     // MARK: Parents

@@ -11,10 +11,7 @@ extension ZoneBatch {
     /// Checks a new record, as far as its names, the caller, the tag and the type say. Throws why it can't be made.
     func checkNew(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
         if save.type == Names.userRecordType { throw ZoneBatch.userRecordRefusal }
-        if save.type == Names.shareType {
-            throw ServiceError(.serverRejectedRequest, "this server can't keep shares yet; save the record without one")
-        }
-        if savePolicy == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
+        if policy(of: save) == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
             throw ServiceError(
                 .unknownItem, "the record was deleted; save it without its change tag to make it again")
         }
@@ -43,13 +40,13 @@ extension ZoneBatch {
         } else if let refusal = writeRefusal(of: existing) {
             throw mayRead(existing) ? refusal : ZoneBatch.takenName
         }
-        if savePolicy == .ifServerRecordUnchanged, !existing.hasTag(save.changeTag) {
+        if policy(of: save) == .ifServerRecordUnchanged, !existing.hasTag(save.changeTag) {
             throw ServiceError(
                 .serverRecordChanged,
                 save.changeTag.isEmpty
                     ? "the record exists already; merge into the server's record and save that"
                     : "the record was changed since it was fetched; merge into the server's record and save that",
-                serverRecord: mayRead(existing) ? existing.bytes.array : nil)
+                serverRecord: mayRead(existing) ? shown(existing).array : nil)
         }
         if !isOfType {
             throw ServiceError(
@@ -79,6 +76,10 @@ extension ZoneBatch {
                 SystemFields(
                     name: save.name, type: save.type, changeTag: tag.text, modifier: caller.user,
                     modifiedMilliseconds: nowMilliseconds), fields: []))
+    }
+
+    private func shown(_ record: RecordSlot) -> SharedBytes {
+        record.marks.contains(.sharing) ? shown(record.bytes) : record.bytes
     }
 
     /// Why the caller may neither change nor delete the record, or nil.

@@ -69,7 +69,7 @@ extension ZoneBatch {
 
     func needsReferencesSettled(in zone: ZoneState) -> Bool {
         for index in staged.indices where staged[index].setsParent || staged[index].changesCascades { return true }
-        return !deletions.isEmpty && !zone.references.isEmpty
+        return !deletions.isEmpty && !(zone.references.isEmpty && zone.sharing.isEmpty)
     }
 
     mutating func settleReferences(in zone: ZoneState) {

@@ -14,7 +14,7 @@ struct ZoneBatch {
         /// The older version's slot, or nil for a new record.
         let existing: Int32?
         /// Where it stands in ``records``, as it will be stored.
-        let range: Range<Int>
+        var range: Range<Int>
         let marks: RecordMarks
         /// How many of its bytes are the answer: all, or those before its fields; 0: the answer is given already.
         let answerCount: Int
@@ -37,8 +37,13 @@ struct ZoneBatch {
 
     let modification: ZoneModification<CheckedFields>
     let savePolicy: SavePolicy
-    let isAtomic: Bool
+    private(set) var isAtomic: Bool
     let caller: Caller
+    /// The zone's owner: a user record name, empty in a public database.
+    let owner: String
+    let shareAddresses: ShareAddresses
+    /// Where the next secret of a share is made.
+    var secretPlace: ShareAddresses.Place
     let scope: DatabaseScope
     let tag: ChangeTag
     private let tagText: [UInt8]
@@ -46,11 +51,16 @@ struct ZoneBatch {
     /// What references may still cost.
     var referenceBudget: ReferenceBudget
     /// What saves may still read and answer.
-    private(set) var bytesLeft: ByteBudget
+    var bytesLeft: ByteBudget
+    /// What saves of shares may still cost.
+    var shareBudget: ShareBudget
     /// The quota of records, and how much of it was used before this batch; nil for no limit.
     let quota: QuotaRoom?
 
-    private(set) var staged: [StagedSave] = []
+    var staged: [StagedSave] = []
+    /// Roots whose shares go, and that are not among ``staged``.
+    var roots: [StagedRoot] = []
+    private(set) var plan = SharePlan()
     /// The encoded records of all saves that were ever staged, one after the other: what is answered and what the
     /// journal gets are parts of it, so that a record of a batch needs no memory of its own for either.
     private(set) var records: [UInt8] = []
@@ -59,17 +69,22 @@ struct ZoneBatch {
     private(set) var references: [StagedReferences] = []
     private var saveResults: [SaveResult<SharedBytes>] = []
     private var deletionResults: [ServiceError?] = []
-    private var hasFailed = false
+    private(set) var hasFailed = false
 
     init(
         _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, isAtomic: Bool, caller: Caller,
-        scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
-        referenceBudget: ReferenceBudget, quota: QuotaRoom? = nil
+        owner: String = "", scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
+        referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
+        secretPlace: ShareAddresses.Place, quota: QuotaRoom? = nil
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
         self.isAtomic = isAtomic
         self.caller = caller
+        self.owner = owner
+        self.shareAddresses = shareAddresses
+        self.secretPlace = secretPlace
+        self.shareBudget = shareBudget
         self.scope = scope
         self.tag = tag
         tagText = tag.utf8
@@ -96,6 +111,7 @@ struct ZoneBatch {
         let saves = allSaves.span
         saveResults.reserveCapacity(saves.count)
         staged.reserveCapacity(saves.count)
+        planShares(in: zone)
         // A single save grows the array by what it needs.
         if saves.count > 1 { records.reserveCapacity(expectedRecordBytes) }
         for item in saves.indices {
@@ -135,8 +151,17 @@ struct ZoneBatch {
                 isLast = true
             }
         }
+        settleSharing(in: zone)
         if isAtomic, hasFailed { failUnattempted() }
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
+    }
+
+    private mutating func planShares(in zone: ZoneState) {
+        if modification.shares.isEmpty { return }
+        isAtomic = true
+        plan = SharePlan(
+            of: modification, in: zone, scope: scope, secretOfZone: shareAddresses.secretOfZone,
+            newSecret: { nextSecret() })
     }
 
     /// About what ``records`` will have: what was sent, and what the server adds. A record that keeps fields of its
@@ -185,6 +210,7 @@ struct ZoneBatch {
     func changedBytes(in zone: ZoneState) -> Int {
         var count = 0
         for save in staged { count += save.range.count + (save.existing.map { zone.slots.byteCount(of: $0) } ?? 0) }
+        for root in roots { count += root.range.count + zone.slots.byteCount(of: root.slot) }
         let user = UserKey(caller.user)
         for deletion in deletions {
             if scope == .public, deletion.item == nil, zone.references.user(of: zone[deletion.slot]) != user {
@@ -207,6 +233,25 @@ struct ZoneBatch {
         hasFailed = true
     }
 
+    /// Fails all of the batch, whose deletions can't stand together.
+    mutating func failWhole(_ error: ServiceError) {
+        isAtomic = true
+        hasFailed = true
+        for item in deletionResults.indices where deletionResults[item] == nil { deletionResults[item] = error }
+    }
+
+    /// Answers a save that did not fail with another version of its record.
+    mutating func answer(save item: Int, _ record: SharedBytes) {
+        if case .failure = saveResults[item].outcome { return }
+        saveResults[item] = .done(record, fieldsOmitted: false)
+    }
+
+    /// Appends a record to ``records``, and returns where it stands there.
+    mutating func append(_ record: [UInt8]) -> Range<Int> {
+        records += record
+        return records.count - record.count..<records.count
+    }
+
     mutating func keepStaged(where isKept: (Int, StagedSave) -> Bool) {
         staged = staged.enumerated().filter { isKept($0.offset, $0.element) }.map(\.element)
     }
@@ -226,6 +271,7 @@ struct ZoneBatch {
             deletionResults[index] = failure
         }
         staged = []
+        roots = []
         deletions = []
     }
 
@@ -258,11 +304,14 @@ struct ZoneBatch {
         } else {
             try checkNew(save)
         }
-        let merged = try MergedRecord.of(save, over: existing, budget: &bytesLeft)
+        let isSharing = save.type == Names.shareType || existing?.marks.contains(.sharing) == true || !plan.isEmpty
+        let sharing = isSharing ? try sharing(of: save, over: existing, in: zone) : nil
+        let merged = try MergedRecord.of(save, over: existing, sharing: sharing, budget: &bytesLeft)
         var isKnownToClient = true
         let isHidden = existing.map { self.isHidden($0) } ?? false
         if let existing, !isHidden {
             isKnownToClient = isKnown(existing, to: save, whichHoldsAll: merged.fields.isWhatWasSent)
+            if !merged.isChanged, merged.sharing != nil { return try answer(shown(existing.bytes)) }
             if !merged.isChanged {
                 let bytes = isKnownToClient ? merged.fields.storedSystemFields : existing.bytes
                 guard bytesLeft.takeAnswer(bytes.count) else { throw ZoneBatch.answerIsFull }
@@ -282,9 +331,12 @@ struct ZoneBatch {
                 a record would have more than \(Limits.recordBytes) bytes, the most that one may have: store less in it
                 """)
         }
-        let hiddenAnswer = isHidden ? self.hiddenAnswer(to: save) : nil
-        let answerCount = isHidden ? 0 : isKnownToClient ? systemByteCount : range.count
-        guard bytesLeft.takeAnswer(hiddenAnswer?.count ?? answerCount) else { throw ZoneBatch.answerIsFull }
+        // What a record as it is stored would tell too much by.
+        let otherAnswer =
+            isHidden
+            ? hiddenAnswer(to: save) : merged.sharing.map { _ in shown(SharedBytes(Array(records[range]))) }
+        let answerCount = otherAnswer != nil ? 0 : isKnownToClient ? systemByteCount : range.count
+        guard bytesLeft.takeAnswer(otherAnswer?.count ?? answerCount) else { throw ZoneBatch.answerIsFull }
         var findings = ReferenceFindings()
         if merged.parent != nil || save.fields.mayHoldReferences || existing?.refersToOthers == true {
             findings = try findReferences(
@@ -299,8 +351,13 @@ struct ZoneBatch {
                 setsParent: merged.parent != nil && merged.formerParent != merged.parent,
                 changesCascades: findings.changesCascades,
                 references: findings.references == nil ? -1 : Int32(references.count - 1)))
-        if let hiddenAnswer { return .done(hiddenAnswer, fieldsOmitted: true) }
+        if let otherAnswer { return .done(otherAnswer, fieldsOmitted: isHidden) }
         return .staged(fieldsOmitted: isKnownToClient)
+    }
+
+    private mutating func answer(_ record: SharedBytes) throws(ServiceError) -> SaveResult<SharedBytes> {
+        guard bytesLeft.takeAnswer(record.count) else { throw ZoneBatch.answerIsFull }
+        return .done(record, fieldsOmitted: false)
     }
 
     /// Checks one deletion by itself and stages it. Deleting a missing record succeeds, and so does deleting one that
@@ -311,6 +368,7 @@ struct ZoneBatch {
         let refusal =
             record.isOfType(Names.userRecordType) ? ZoneBatch.userRecordRefusal : writeRefusal(of: record)
         if let refusal { return mayRead(record) ? refusal : nil }
+        if record.marks.contains(.sharing) { isAtomic = true }
         guard let cascades = referenceBudget.read(record) else { return ZoneBatch.referencesAreFull }
         deletions.append(
             StagedDeletion(
@@ -321,7 +379,7 @@ struct ZoneBatch {
 
     private static let answerIsFull = ServiceError(
         .limitExceeded, "the answer has no room for this record; send the item in another request")
-    private static let mergeIsFull = ServiceError(
+    static let mergeIsFull = ServiceError(
         .limitExceeded,
         """
         the stored records that this request saves have more than \(Limits.mergedBytesPerRequest) bytes, or \

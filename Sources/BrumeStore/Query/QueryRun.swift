@@ -216,14 +216,19 @@ package final class QueryRun {
         for index in rows.indices {
             let (zone, slot) = (Int(rows[index].zone), rows[index].slot)
             let stored = targets[zone].slots.bytes(of: slot)
-            let record = Database.project(stored, desiredKeys)
+            var record = Database.project(stored, desiredKeys)
+            var cost = record.count
+            if targets[zone].slots.marks(of: slot).contains(.sharing) {
+                record = database.showing(to: database.id.owner).shown(record)
+                cost += record.count
+            }
             if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: stored.count) }
-            let isFull = bytes + record.count > Limits.pageBytes || fieldsRead > Limits.pageFieldsRead
+            let isFull = bytes + cost > Limits.pageBytes || fieldsRead > Limits.pageFieldsRead
             if index == pageLimit || index > 0 && isFull {
                 results.next = rows[index - 1].place.cursor(collector.order)
                 break
             }
-            bytes += record.count
+            bytes += cost
             results.matches.append(QueryMatch(zone: targets[zone].id, record: record))
         }
         return results

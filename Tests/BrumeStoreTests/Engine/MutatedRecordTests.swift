@@ -16,12 +16,17 @@ struct MutatedRecordTests {
         "all": .references([Reference(recordName: "boss", deletesSelf: true)]), "none": .emptyList,
     ]
 
-    private static let record = StoredRecord.encode(
-        SystemFields(
-            name: "r1", type: "Note", changeTag: "7-1a", creator: "_me", createdMilliseconds: 5, modifier: "_you",
-            modifiedMilliseconds: 6, parent: "top"),
-        sharing: SharingPart(share: "share", storedShare: ShareCoder.encode(Share(secret: secret))),
-        fields: fields.map { StoredRecord.encodeField(key: $0.key, value: $0.value) })
+    private static func record(_ type: String, _ sharing: SharingPart) -> [UInt8] {
+        StoredRecord.encode(
+            SystemFields(
+                name: "r1", type: type, changeTag: "7-1a", creator: "_me", createdMilliseconds: 5, modifier: "_you",
+                modifiedMilliseconds: 6, parent: "top"),
+            sharing: sharing, fields: fields.map { StoredRecord.encodeField(key: $0.key, value: $0.value) })
+    }
+
+    private static let root = record("Note", SharingPart(share: "share", secret: secret))
+    private static let share = record(
+        Names.shareType, SharingPart(storedShare: ShareCoder.encode(Share(secret: secret))))
 
     private static let secret = [UInt8](repeating: 0x33, count: Share.secretByteCount)
 
@@ -30,7 +35,7 @@ struct MutatedRecordTests {
     }
 
     /// Each byte with each bit turned, every part cut out, and bytes changed here and there by chance; those that pass.
-    private static var mutants: [[UInt8]] {
+    private static func mutants(of record: [UInt8]) -> [[UInt8]] {
         var found: [[UInt8]] = []
         func add(_ bytes: [UInt8]) { if passes(bytes) { found.append(bytes) } }
         for index in record.indices {
@@ -73,8 +78,9 @@ struct MutatedRecordTests {
         #expect(!Self.passes(record([[0x12, 2, 0x10, 4, 0x0A, 1, 0x61]])))
     }
 
-    @Test("every reader of stored records takes what passes the check") func readers() throws {
-        let mutants = Self.mutants
+    @Test("every reader of stored records takes what passes the check", arguments: [root, share])
+    func readers(record: [UInt8]) throws {
+        let mutants = Self.mutants(of: record)
         #expect(mutants.count > 300)
         for bytes in mutants {
             let shared = SharedBytes(bytes)
@@ -94,6 +100,7 @@ struct MutatedRecordTests {
             let sharing = try #require(slot.sharing)
             #expect(sharing.isEmpty != summary.concernsSharing, "the check and the reader disagree")
             #expect(sharing.storedShare.isEmpty == summary.storedShare.isEmpty)
+            _ = StoredRecord.shown(shared)
             _ = (slot.references, slot.name, slot.type, slot.hasTag("7-1"))
         }
     }
@@ -116,7 +123,7 @@ struct MutatedRecordTests {
             .comparison(.recordID, .equal, .reference(Reference(recordName: "r1", deletesSelf: false))),
         ]
         var names = Set<String>()
-        for (number, bytes) in Self.mutants.enumerated() {
+        for (number, bytes) in Self.mutants(of: Self.root).enumerated() {
             names.insert(bytes.withUnsafeBytes { String(decoding: StoredRecord.head(of: $0).name, as: UTF8.self) })
             try desk.database.apply(
                 JournalEntry(

@@ -154,6 +154,7 @@ struct RecordReplacementTests {
             ZoneModification(zone: Desk.zone, saves: saves), savePolicy: .changedKeys, isAtomic: false,
             caller: Caller(user: Desk.privateID.owner, isOwner: true), scope: .private,
             tag: ChangeTag(number: 9), nowMilliseconds: 1, bytesLeft: ByteBudget(),
-            referenceBudget: ReferenceBudget())
+            referenceBudget: ReferenceBudget(), shareAddresses: .plain(),
+            secretPlace: ShareAddresses.Place(run: 7, sequence: 1, zone: 1))
     }
 }

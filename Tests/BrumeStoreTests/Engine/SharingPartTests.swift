@@ -20,20 +20,21 @@ struct SharingPartTests {
             zone: incarnation,
             record: SharedBytes(
                 StoredRecord.encode(
-                    SystemFields(name: name, type: type, changeTag: "9-\(name)", creator: Desk.owner), sharing: sharing,
+                    SystemFields(name: name, type: type, changeTag: "9-\(name)", creator: Desk.sharer),
+                    sharing: sharing,
                     fields: [StoredRecord.encodeField(key: "title", value: .string("a"))])))
     }
 
     private static func apply(_ changes: [Change], to desk: Desk) throws {
         try desk.database.apply(
             JournalEntry(
-                database: Desk.privateID, sequence: desk.database.sequence + 1, committedMilliseconds: 1,
+                database: desk.database.id, sequence: desk.database.sequence + 1, committedMilliseconds: 1,
                 changes: changes, run: 7))
     }
 
     /// A zone with a root, its share and a record beside them, as a commit of the journal has them.
     private static func desk() throws -> (desk: Desk, zone: UInt64) {
-        let desk = Desk()
+        let desk = Desk.ofSharer()
         let zone = desk.database.zoneStates[1].incarnation
         try apply(
             [
@@ -44,6 +45,12 @@ struct SharingPartTests {
         return (desk, zone)
     }
 
+    /// What a record says of sharing, as it is kept.
+    private static func part(_ name: String, in database: Database) -> SharingPart? {
+        let state = database.zoneStates[1]
+        return state.liveSlot(of: name).flatMap { state[$0].sharing }
+    }
+
     private static func names(_ database: Database) -> (shares: [String], roots: [String: String]) {
         let state = database.zoneStates[1]
         return (state.sharing.shares.keys.sorted(), state.sharing.roots.mapValues { state[$0].name })
@@ -51,7 +58,7 @@ struct SharingPartTests {
 
     private static func load(_ database: Database) throws -> Result<Database, DatabaseLoader.Problem> {
         let capture = database.capture()
-        let loader = DatabaseLoader(id: Desk.privateID, epoch: 7, sequence: capture.sequence)
+        let loader = DatabaseLoader(id: database.id, epoch: 7, sequence: capture.sequence)
         #expect(loader.add(capture.header) == nil)
         try capture.forEachBlock { block in
             #expect(block.withUnsafeBytes { loader.add(content: $0) } == nil)
@@ -81,20 +88,22 @@ struct SharingPartTests {
         let (desk, _) = try Self.desk()
         for name in ["root", "share"] {
             let type = name == "share" ? "cloudkit.share" : "Note"
-            let before = try #require(desk.bytes(name)?.decoded(StoredRecord.sharing))
-            try desk.save(name, ["title": .string("b"), "more": .int64(1)], type: type, policy: .allKeys)
-            try desk.save(name, ["more": .int64(2)], type: type, policy: .changedKeys)
-            try desk.save(name, [:], type: type, parent: .set("plain"), policy: .changedKeys)
-            let after = try #require(desk.bytes(name))
-            #expect(after.decoded(StoredRecord.sharing) == before && !before.isEmpty)
-            #expect(Record(stored: after).fields["more"] == .int64(2))
+            let before = try #require(Self.part(name, in: desk.database))
+            let tag = try #require(desk.record(name)).system.changeTag
+            let second = try desk.save(
+                name, ["title": .string("b"), "more": .int64(1)], type: type, tag: tag, policy: .allKeys)
+            try desk.save(name, ["more": .int64(2)], type: type, tag: second, policy: .changedKeys)
+            if name == "root" { try desk.save(name, [:], parent: .set("plain"), policy: .changedKeys) }
+            #expect(Self.part(name, in: desk.database) == before && !before.isEmpty)
+            #expect(desk.record(name)?.fields["more"] == .int64(2))
             let state = desk.database.zoneStates[1]
-            #expect(state[try #require(state.liveSlot(of: name))].marks == .all)
+            let marks: RecordMarks = name == "root" ? .all : .sharing
+            #expect(state[try #require(state.liveSlot(of: name))].marks == marks)
         }
         let audit = try Self.loaded(desk.database).audit()
         #expect(audit.kept == audit.recounted && desk.database.audit().kept == audit.kept)
         try desk.save("plain", ["title": .string("b")], policy: .allKeys)
-        #expect(try #require(desk.bytes("plain")?.decoded(StoredRecord.sharing)).isEmpty)
+        #expect(Self.part("plain", in: desk.database) == nil)
     }
 
     @Test("are forgotten when they go, alone, with their zone, or for a version that says nothing of it")
@@ -126,7 +135,7 @@ struct SharingPartTests {
     @Test("are the same in a database that was loaded, whose records share arrays, and when a root comes again")
     func afterLoad() throws {
         let database = try Self.loaded(try Self.desk().desk.database)
-        let desk = Desk(database, caller: Caller(user: Desk.owner, isOwner: true))
+        let desk = Desk(database, caller: Caller(user: Desk.sharer, isOwner: true))
         let zone = database.zoneStates[1].incarnation
         for number in 0..<200 { try desk.save("n\(number)") }
         for name in ["plain", "n3", "root"] { try desk.save(name, ["x": .int64(1)], policy: .changedKeys) }
@@ -147,24 +156,26 @@ struct SharingPartTests {
         let (desk, zone) = try Self.desk()
         var share = Share(secret: [UInt8](repeating: 1, count: Share.secretByteCount))
         let bytes = FieldValue.bytes([UInt8](repeating: 1, count: Limits.recordBytes - 500))
-        try desk.save("share", ["large": bytes], type: "cloudkit.share", policy: .changedKeys)
+        let tag = try #require(desk.record("share")).system.changeTag
+        try desk.save("share", ["large": bytes], type: "cloudkit.share", tag: tag)
         var edit = ShareEdit()
         edit.puts = (1...90).map { .init(id: "p\($0)", invitee: .user(RandomShare.user($0)), permission: .readOnly) }
         _ = try share.apply(
-            edit, by: ShareVisitor(user: Desk.owner, handles: []), owner: Desk.owner, nowMilliseconds: 1
+            edit, by: ShareVisitor(user: Desk.sharer, handles: []), owner: Desk.sharer, nowMilliseconds: 1
         ) {
             []
         }
-        let system = SystemFields(name: "share", type: "cloudkit.share", changeTag: "9-9", creator: Desk.owner)
+        let system = SystemFields(name: "share", type: "cloudkit.share", changeTag: "9-9", creator: Desk.sharer)
         let record = StoredRecord.encode(
             system, sharing: SharingPart(storedShare: ShareCoder.encode(share)),
             fields: [StoredRecord.encodeField(key: "large", value: bytes)])
         #expect(record.count > Limits.recordBytes)
         try Self.apply([.recordPut(zone: zone, record: SharedBytes(record))], to: desk)
-        try desk.save("share", ["title": .string("a")], type: "cloudkit.share", policy: .changedKeys)
+        let last = try desk.save("share", ["title": .string("a")], type: "cloudkit.share", tag: "9-9")
         let more = desk.modify(
-            policy: .changedKeys,
-            saves: [.of("share", ["more": .bytes([UInt8](repeating: 1, count: 1_000))], type: "cloudkit.share")])
+            saves: [
+                .of("share", ["more": .bytes([UInt8](repeating: 1, count: 1_000))], type: "cloudkit.share", tag: last)
+            ])
         #expect(more.result.saveCodes == [.limitExceeded], "the limit holds for what the owner saves")
     }
 

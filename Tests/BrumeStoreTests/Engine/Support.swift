@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeRecord
 import BrumeStore
+import BrumeTestKit
 import Testing
 
 /// A database and short ways to ask things of it, as a test would write them on paper.
@@ -23,6 +24,17 @@ struct Desk {
     init(_ database: Database, caller: Caller) {
         self.database = database
         self.caller = caller
+    }
+
+    /// An owner whose shares can be shown: with a user record name as the server makes them.
+    static let sharer = RandomShare.user(0)
+
+    /// A private database of ``sharer`` with the zone `notes`.
+    static func ofSharer() -> Desk {
+        let id = DatabaseID(container: "iCloud.test", environment: .development, scope: .private, owner: sharer)
+        let desk = Desk(Database(id: id, epoch: 7), caller: Caller(user: sharer, isOwner: true))
+        desk.makeZone("notes")
+        return desk
     }
 
     static func ofPublicDatabase(user: String) -> Desk {

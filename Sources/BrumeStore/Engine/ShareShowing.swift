@@ -1,0 +1,33 @@
+internal import BrumeModel
+internal import BrumeRecord
+
+/// Shows a user records that concern sharing: of shares what the user may see of them, of roots the name of the share.
+struct ShareShowing {
+    /// The zone's owner, and the user who is shown the records: user record names.
+    let owner: String
+    let user: String
+    let addresses: ShareAddresses
+
+    func shown(_ record: SharedBytes) -> SharedBytes {
+        let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
+        if part.storedShare.isEmpty { return StoredRecord.shown(record) }
+        let share = ShareShowing.share(part)
+        guard let viewer = share.viewer(user, owner: owner) else { return StoredRecord.shown(record) }
+        let view = share.view(for: viewer, owner: owner, url: addresses.url)
+        return StoredRecord.shown(record, details: ShareViewCoder.encode(view))
+    }
+
+    /// The share in a record that was checked when it came into memory.
+    static func share(_ part: SharingPart) -> Share {
+        guard let share = try? part.storedShare.withUnsafeBytes({ try ShareCoder.decode($0) }) else {
+            preconditionFailure("a share that was checked can't be read")
+        }
+        return share
+    }
+}
+
+extension Database {
+    func showing(to user: String) -> ShareShowing {
+        ShareShowing(owner: id.owner, user: user, addresses: shareAddresses)
+    }
+}

@@ -1,0 +1,121 @@
+internal import BrumeModel
+internal import BrumeRecord
+
+/// Shares and their roots in a batch (Documentation/CloudKit.md, Sharing):
+///
+/// - A share is always saved over the version that the client knows, whatever the policy.
+/// - A batch that saves or deletes a share, or deletes a root, is atomic, whatever the request says: half of it would
+///   leave a root without its share.
+/// - A new share's name is put into its root, which gets a new tag with it, though nothing else changes.
+/// - A root that goes takes its share with it (``ReferenceGraph``). A share that goes leaves a root, whose next version
+///   does not name it; see ``settleSharing(in:)``.
+extension ZoneBatch {
+    /// A root that stays while its share goes, as it is to be stored.
+    struct StagedRoot {
+        let slot: Int32
+        /// Where it stands in ``ZoneBatch/records``.
+        let range: Range<Int>
+        let marks: RecordMarks
+    }
+
+    /// What a record that concerns sharing says of it after a save.
+    mutating func sharing(
+        of save: RecordSave<CheckedFields>, over existing: RecordSlot?, in zone: ZoneState
+    ) throws(ServiceError) -> SharingPart? {
+        if save.type == Names.shareType { return try share(of: save, over: existing, in: zone) }
+        guard let new = plan.roots[save.name] else { return existing?.sharing }
+        return SharingPart(share: new.share, secret: new.secret)
+    }
+
+    private mutating func share(
+        of save: RecordSave<CheckedFields>, over existing: RecordSlot?, in zone: ZoneState
+    ) throws(ServiceError) -> SharingPart? {
+        if case .set = save.parent { throw ZoneBatch.shareHasNoParent }
+        let change = modification.shares[save.name] ?? ShareSave()
+        let former = existing?.sharing
+        try shareBudget.take(change.edit, over: former?.storedShare.count ?? 0)
+        var share: Share
+        if let former {
+            let root = zone.sharing.roots[save.name].map { zone[$0].name } ?? ""
+            guard change.root.isEmpty || change.root == root else { throw ZoneBatch.rootStays }
+            share = ShareShowing.share(former)
+        } else {
+            share = Share(secret: try plan.secret(ofShare: save.name))
+        }
+        let isChanged = try share.apply(
+            change.edit, by: ShareVisitor(user: caller.user, handles: []), owner: owner,
+            nowMilliseconds: nowMilliseconds, newSecret: { nextSecret() })
+        if let former, !isChanged { return former }
+        return SharingPart(storedShare: ShareCoder.encode(share))
+    }
+
+    mutating func nextSecret() -> [UInt8] {
+        defer { secretPlace.index += 1 }
+        return shareAddresses.newSecret(secretPlace)
+    }
+
+    /// The policy that a save follows.
+    func policy(of save: RecordSave<CheckedFields>) -> SavePolicy {
+        save.type == Names.shareType ? .ifServerRecordUnchanged : savePolicy
+    }
+
+    /// A record that concerns sharing, as the caller is shown it.
+    func shown(_ record: SharedBytes) -> SharedBytes {
+        ShareShowing(owner: owner, user: caller.user, addresses: shareAddresses).shown(record)
+    }
+
+    // MARK: What goes
+
+    /// Takes the names of the shares that go off the roots that stay. Done when it is settled what goes.
+    mutating func settleSharing(in zone: ZoneState) {
+        if zone.sharing.isEmpty, plan.isEmpty || isAtomic && hasFailed { return }
+        do throws(ServiceError) {
+            let saved = Set(staged.map { modification.saves[$0.item].name })
+            for (root, new) in plan.roots where saved.contains(new.share) && !saved.contains(root) {
+                throw ZoneBatch.rootGoes
+            }
+            var going: Set<Int32>?
+            for deletion in deletions where zone.slots.marks(of: deletion.slot).contains(.sharing) {
+                guard let root = zone.sharing.roots[deletion.name], zone.sharing.shares[deletion.name] == deletion.slot
+                else { continue }
+                let slots = going ?? Set(deletions.map(\.slot))
+                going = slots
+                if !slots.contains(root) { try unshare(root, in: zone) }
+            }
+        } catch {
+            failWhole(error)
+        }
+    }
+
+    /// Stages a root without the name of its share: a new version of it, or of what this batch saves there.
+    private mutating func unshare(_ root: Int32, in zone: ZoneState) throws(ServiceError) {
+        let place = staged.firstIndex { $0.existing == root }
+        let record = place.map { SharedBytes(of: records, at: staged[$0].range) } ?? zone.slots.bytes(of: root)
+        guard bytesLeft.takeMerge(of: record.count) else { throw ZoneBatch.mergeIsFull }
+        let former = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
+        let unshared = try StoredRecord.resharing(
+            record, SharingPart(secret: former.secret), changeTag: tag.text, user: caller.user,
+            savedMilliseconds: nowMilliseconds)
+        let range = append(unshared)
+        if let place {
+            staged[place].range = range
+        } else {
+            roots.append(StagedRoot(slot: root, range: range, marks: zone.slots.marks(of: root)))
+        }
+        // A root that was saved in this batch, even one that was as it is, is answered as it is now.
+        let name = zone[root].name
+        if let item = modification.saves.firstIndex(where: { $0.name == name }) {
+            answer(save: item, shown(SharedBytes(unshared)))
+        }
+    }
+
+    static let notShare = ServiceError(
+        .invalidArguments, "a share can't be saved as a record of another type; save it as a share")
+    private static let shareHasNoParent = ServiceError(
+        .invalidArguments, "a share has no parent; set the parent of its root record")
+    private static let rootStays = ServiceError(
+        .invalidArguments, "a share keeps its root record; delete the share, and make one of the other record")
+    private static let rootGoes = ServiceError(
+        .invalidArguments,
+        "the root record of a new share would be deleted in the same request; leave out the share, or that deletion")
+}
