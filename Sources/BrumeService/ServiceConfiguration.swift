@@ -66,6 +66,9 @@ package struct ServiceConfiguration: Sendable {
     /// What one account's saves may teach one of these schemas.
     package var teacherShare = SchemaShare.ofTeacher
     package var log = Log.standardError(.info)
+    /// What the URLs of shares begin with: `https://`, a host and maybe a port. Empty for a path alone, which clients
+    /// take as of the server that they talk to.
+    package var publicURL = ""
     /// For tests of apps: what makes the server behave otherwise.
     package var interceptor: (any ServerInterceptor)?
 

@@ -95,7 +95,7 @@ package struct SchemaParser {
                     try systemField(system, in: &type)
                 } else {
                     guard seenFields.insert(fieldName).inserted else { throw repeatedField(fieldName, at: place) }
-                    fields.append(try field(fieldName, at: place))
+                    fields.append(try field(fieldName, of: name, at: place))
                     guard fields.count <= Limits.fieldsPerSchema else {
                         throw scanner.error(
                             "a schema has more than \(Limits.fieldsPerSchema) fields, which is the limit", at: place)
@@ -115,13 +115,15 @@ package struct SchemaParser {
         try checkLimits(at: place)
     }
 
-    private mutating func field(_ name: String, at place: Int) throws(SchemaSyntaxError) -> RecordTypeSchema.Field {
+    private mutating func field(
+        _ name: String, of recordType: String, at place: Int
+    ) throws(SchemaSyntaxError) -> RecordTypeSchema.Field {
         if name.hasPrefix("_") {
             throw scanner.error(
                 "\"\(name.prefix(64))\" is no system field; those are "
                     + SystemField.allCases.map(\.name).joined(separator: ", "), at: place)
         }
-        if let problem = Names.problemWithFieldKey(name) { throw scanner.error(problem, at: place) }
+        if let problem = Names.problemWithFieldKey(name, ofType: recordType) { throw scanner.error(problem, at: place) }
         let type = try fieldType()
         return RecordTypeSchema.Field(name, type, try options(of: name, applicable: type.applicableOptions, type))
     }

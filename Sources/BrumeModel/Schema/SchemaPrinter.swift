@@ -43,7 +43,7 @@ package enum SchemaPrinter {
     }
 
     static func quoted(_ name: String) -> String {
-        name.hasPrefix("_") || isReserved(name) ? "\"\(name)\"" : name
+        name.hasPrefix("_") || name.utf8.contains(UInt8(ascii: ".")) || isReserved(name) ? "\"\(name)\"" : name
     }
 
     /// Whether a word is a name only in quotes.

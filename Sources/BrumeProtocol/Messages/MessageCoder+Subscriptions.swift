@@ -55,7 +55,7 @@ extension MessageCoder {
                     problem
                     ?? "a notification asks for \(keys.count) field keys; the limit is \(Limits.notificationDesiredKeys)"
             }
-            for key in keys { problem = problem ?? Names.problemWithFieldKey(key) }
+            for key in keys { problem = problem ?? Names.problemWithFieldKey(key, ofType: Names.shareType) }
         }
         if let problem { throw ServiceError(.invalidArguments, problem) }
     }

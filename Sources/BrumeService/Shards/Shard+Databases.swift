@@ -11,6 +11,7 @@ extension Shard: DatabaseCacheHost {
         database.giveBack = { [unowned server] in server.giveBack($0) }
         let salt = sealer.scope(database.id, zone: nil).reduce(0) { $0 << 8 | UInt64($1) }
         database.tagNumber = { [tagNumbers] run, sequence in tagNumbers.number(salt ^ UInt64(run), sequence) }
+        if database.id.scope == .private { database.shareAddresses = shareURLs.addresses(of: database.id) }
         database.indexedZoneMinimum = server.configuration.indexedZoneMinimum
         return LoadedDatabase(
             database: database,

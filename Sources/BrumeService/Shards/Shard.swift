@@ -18,6 +18,7 @@ package final class Shard: @unchecked Sendable {
     package let loop: EventLoop
     let sealer: TokenSealer
     let tagNumbers: KeyedNumbers
+    let shareURLs: ShareURLs
     let runSealer: RunSealer
     let eventCoder = EventCoder()
     let cursorSealer: CursorSealer
@@ -89,6 +90,7 @@ package final class Shard: @unchecked Sendable {
         schemas = server.catalog.schemas
         sealer = TokenSealer(key: server.secrets.key)
         tagNumbers = KeyedNumbers(secret: server.secrets.key, label: "change tags")
+        shareURLs = ShareURLs(key: server.secrets.key, publicURL: server.configuration.publicURL)
         runSealer = RunSealer(PositionSealer(key: server.secrets.key))
         cursorSealer = CursorSealer(key: server.secrets.key)
         databases = DatabaseCache(
