@@ -2,17 +2,18 @@
 ///
 /// ```
 ///  0  8  "BRUMEMET"
-///  8  4  format version, 3
+///  8  4  format version, 4
 /// 12  4  epoch: random, another one after a restore from a backup
 /// 16  4  CRC-32C of bytes 0 to 15
 /// ```
 ///
 /// A folder of version 1 has neither ``ManifestFile`` nor ``JournalExtent``; one of version 2 remembers the answers of
-/// operations as the clients were given them (``FormerOperation``). Either is opened once, as it is, and becomes one of
-/// this version: a server that can't read what a retry is to be answered with refuses the folder, and repeats nothing.
+/// operations as the clients were given them (``FormerOperation``); one of version 3 holds no shares. Each is opened
+/// once, as it is, and becomes one of this version: a server that can't read what a retry is to be answered with, or
+/// that would drop what records say of sharing when it saves them, refuses the folder.
 package struct MetaFile: Equatable, Sendable {
     package static let path = "brume.meta"
-    static let version: UInt32 = 3
+    static let version: UInt32 = 4
     private static let magic = Array("BRUMEMET".utf8)
     private static let byteCount = 20
 
@@ -29,8 +30,8 @@ package struct MetaFile: Equatable, Sendable {
     /// Whether the folder has a ``ManifestFile`` and a ``JournalExtent``: if so, a missing one is damage.
     package var hasManifest: Bool { version > 1 }
 
-    /// Whether a server has opened the folder, of this format or of version 2, even where this file itself is lost:
-    /// then all is in the folder that is made before it.
+    /// Whether a server has opened the folder, of this format or of versions 2 and 3, even where this file itself is
+    /// lost: then all is in the folder that is made before it.
     package static func isOpened(_ disk: any Disk) throws(StoreError) -> Bool {
         if try read(from: disk)?.hasManifest == true { return true }
         do throws(DiskError) {

@@ -15,7 +15,7 @@ enum FixtureContent {
     /// The versions that there are fixtures of.
     static let versions = 1...3
     /// The version of what today's code writes.
-    static let writtenVersion = 3
+    static let writtenVersion = 4
     static let container = "iCloud.fixture"
     static let operationID = [UInt8](1...16)
     static let notes = ZoneID(name: "Notes")
