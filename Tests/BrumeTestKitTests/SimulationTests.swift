@@ -72,7 +72,9 @@ struct SimulationTests {
         // What was found is found again.
         let first = Simulation.run(seed: caught, breaking: promise)
         let second = Simulation.run(seed: caught, breaking: promise)
-        #expect(first.violation == second.violation && first.trace == second.trace, "seed \(caught)")
+        #expect(
+            first.violation == second.violation && first.trace == second.trace,
+            "seed \(caught): \(first.violation ?? ""), \(second.violation ?? "")")
         #expect(first.violation.map { promise.isNamed(in: $0) } == true, "seed \(caught): \(first.violation ?? "")")
     }
 }

@@ -11,13 +11,30 @@ extension CommitHistory {
             guard let save = request.saves[zone]?[name] else { continue }
             let old = before.zones[zone]?.records[name]
             let new = after.zones[zone]?.records[name]
-            if request.policy == .ifServerRecordUnchanged, old?.tag ?? "" != save.changeTag {
+            let isTagged = request.policy == .ifServerRecordUnchanged || save.type == Names.shareType
+            if isTagged, old?.tag ?? "" != save.changeTag {
                 fail("I6: \(name) was saved with tag '\(save.changeTag)' over '\(old?.tag ?? "")'")
             }
             var expected = old?.fields ?? [:]
             for (key, value) in save.fields { expected[key] = value }
             // A cascade of the same batch may have taken it.
             if let new, new.fields != expected { fail("I6: \(name) does not hold what was saved") }
+        }
+    }
+
+    /// I13: a share of a record has one root, a root has a share, and a zone that is shared as a whole has no share of
+    /// a record.
+    func checkShares(in zones: Set<String>, after state: State) {
+        for zone in zones {
+            guard let records = state.zones[zone]?.records else { continue }
+            let shares = Set(records.filter { $0.value.type == Names.shareType }.keys)
+            let roots = records.values.compactMap(\.record.share)
+            if Set(roots).count != roots.count { fail("I13: a share has two roots") }
+            if shares.contains(Names.zoneShare) {
+                if shares.count > 1 || !roots.isEmpty { fail("I13: \(zone) is shared as a whole and in part") }
+            } else if shares != Set(roots) {
+                fail("I13: the shares \(shares.sorted()) have the roots of \(roots.sorted())")
+            }
         }
     }
 

@@ -243,6 +243,7 @@ final class CommitHistory {
             checkSaves(of: request, puts: puts, before: before, after: state)
         }
         checkReferences(puts: puts, gone: gone, before: before, after: state)
+        checkShares(in: commit.zones, after: state)
         timelines[id]!.states.append(state)
         timelines[id]!.commits.append(commit)
     }

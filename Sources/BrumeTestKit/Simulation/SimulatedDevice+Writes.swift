@@ -76,8 +76,7 @@ extension SimulatedDevice {
         } then: { [self] answer, sequence in
             for (modification, result) in zip(modifications, answer) {
                 check(
-                    result, saves: modification.saves, zone: modification.zone.name, meant: meant, sequence: sequence,
-                    isPublic: isPublic)
+                    result, of: modification, meant: meant, sequence: sequence, isPublic: isPublic)
             }
         }
     }
@@ -87,11 +86,13 @@ extension SimulatedDevice {
         let count = Int.random(in: 0...4, using: &generator)
         let saves = names.prefix(count).map { randomSave(of: $0, zone: zone, isPublic: isPublic) }
         let deletions = generator.oneIn(3) ? Int.random(in: 1...2, using: &generator) : 0
-        return ZoneModification(
+        var modification = ZoneModification(
             zone: ZoneID(name: zone), saves: saves, deletions: Array(names.dropFirst(count).prefix(deletions)))
+        if !isPublic { addShares(to: &modification) }
+        return modification
     }
 
-    private func randomSave(of name: String, zone: String, isPublic: Bool) -> RecordSave<DecodedFields> {
+    func randomSave(of name: String, zone: String, isPublic: Bool) -> RecordSave<DecodedFields> {
         var fields: DecodedFields = ["w": .int64(Int64(simulation.nextNumber()))]
         if generator.oneIn(4) {
             fields["t"] = .string(String(repeating: "x", count: Int.random(in: 0...900, using: &generator)))
@@ -118,13 +119,14 @@ extension SimulatedDevice {
     }
 
     private func check(
-        _ result: ZoneModificationResult<Record>, saves: [RecordSave<DecodedFields>], zone: String,
+        _ result: ZoneModificationResult<Record>, of modification: ZoneModification<DecodedFields>,
         meant: OperationRequest, sequence: UInt64?, isPublic: Bool
     ) {
+        let zone = modification.zone.name
         let timeline = simulation.history[meant.database]
         let known = isPublic ? "public" : zone
         var failures = result.deletions.count { $0 != nil }
-        for (save, outcome) in zip(saves, result.saves) {
+        for (save, outcome) in zip(modification.saves, result.saves) {
             switch outcome.outcome {
             case .record(let record):
                 replica.tags[known, default: [:]][save.name] = record.system.changeTag
@@ -159,7 +161,8 @@ extension SimulatedDevice {
             case .deferred: simulation.violated("a save was deferred")
             }
         }
-        if meant.isAtomic, zone != Names.defaultZone, failures > 0 {
+        // What touches a share is atomic, whatever was asked.
+        if meant.isAtomic || !modification.shares.isEmpty, zone != Names.defaultZone, failures > 0 {
             let isTouched = sequence.map { timeline.commits[Int($0)].zones.contains(zone) } ?? false
             if failures != result.saves.count + result.deletions.count || isTouched {
                 simulation.violated("I2: an atomic batch was done in part")

@@ -1,0 +1,47 @@
+internal import BrumeModel
+internal import BrumeProtocol
+internal import BrumeRandom
+
+/// Shares among the writes: of records and of whole zones, changed, deleted, and asked for where none can be.
+extension SimulatedDevice {
+    /// The users whom shares invite; none of them comes.
+    private static let guests = (1...3).map { number in "_" + String(repeating: String(number), count: 32) }
+
+    private static func share(of record: String) -> String { "s-\(record)" }
+
+    /// Adds what a request does with shares of a zone, sometimes.
+    func addShares(to modification: inout ZoneModification<DecodedFields>) {
+        guard !modification.zone.isDefault || generator.oneIn(20), generator.oneIn(3) else { return }
+        let root = generator.oneIn(8) ? "" : generator.pick(Self.recordNames)
+        let name = root.isEmpty ? Names.zoneShare : Self.share(of: root)
+        let tag = replica.tags[modification.zone.name]?[name] ?? ""
+        if generator.oneIn(3) {
+            modification.deletions.append(name)
+            // In any order with its root, and beside a save of it.
+            if generator.oneIn(3), !root.isEmpty, !modification.names.contains(root) {
+                modification.deletions.insert(root, at: 0)
+            }
+            return
+        }
+        if tag.isEmpty, !root.isEmpty, !modification.names.contains(root), !generator.oneIn(10) {
+            modification.saves.append(randomSave(of: root, zone: modification.zone.name, isPublic: false))
+        }
+        var fields: DecodedFields = [:]
+        if generator.oneIn(2) { fields["cloudkit.title"] = .string("\(simulation.nextNumber())") }
+        modification.saves.insert(
+            RecordSave(name: name, type: Names.shareType, changeTag: generator.oneIn(8) ? "" : tag, fields: fields),
+            at: Int.random(in: 0...modification.saves.count, using: &generator))
+        var edit = ShareEdit()
+        for guest in Self.guests where generator.oneIn(3) {
+            let permission = generator.pick([Share.Permission.none, .readOnly, .readWrite])
+            edit.puts.append(.init(id: "for \(guest)", invitee: .user(guest), permission: permission))
+        }
+        if generator.oneIn(4) { edit.puts.append(.init(id: "any", invitee: .oneTime, permission: .readOnly)) }
+        if generator.oneIn(6) { edit.removals = ["any"] }
+        modification.shares[name] = ShareSave(root: tag.isEmpty ? root : "", edit: edit)
+    }
+}
+
+extension ZoneModification<DecodedFields> {
+    fileprivate var names: Set<String> { Set(saves.map(\.name) + deletions) }
+}
