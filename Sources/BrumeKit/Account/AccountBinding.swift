@@ -103,6 +103,11 @@ final class AccountBinding: Sendable {
         return session?.currentUser ?? former
     }
 
+    /// What answers are read with that come now.
+    var answerContext: AnswerContext {
+        AnswerContext(currentUser: currentUser, origin: try? configuration.endpoint().origin)
+    }
+
     // MARK: Calls
 
     /// Sends a request and decodes its answer, both on the calling thread.

@@ -35,8 +35,6 @@ struct LocalFields: Sendable {
     /// Why each of them is refused, as a sentence.
     var refused: [Refused: String] = [:]
 
-    /// The name of the share that the record is the root of.
-    var share: String?
     var assets: [String: Assets] = [:]
     var encrypted: [String: FieldValue] = [:]
     /// The encrypted fields that were set or removed since the last fetch or save.

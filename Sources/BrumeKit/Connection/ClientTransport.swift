@@ -88,5 +88,11 @@ package struct ServerEndpoint: Hashable, Sendable {
     /// `host:port`, an IPv6 address in brackets, or the socket's path.
     package var name: String { socketPath ?? address }
 
+    /// The beginning of the server's URLs, without the port that they have anyway; nil for a socket.
+    package var origin: String? {
+        if socketPath != nil { return nil }
+        return "https://" + (port == 443 ? String(address.dropLast(":443".count)) : address)
+    }
+
     private var address: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -174,10 +174,10 @@ extension CKDatabase {
         let page = try await account.call(
             .recordsChanges, options: options, encode: { coder in coder.encodeZoneChangesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
-        let currentUser = account.currentUser
+        let context = account.answerContext
         // A record that can't be shown fails the page: its token would leave the record behind.
         let records = try page.records.map { (record) throws(CKError) in
-            guard let record = CKRecord(record, zoneID: zoneID, currentUser: currentUser) else {
+            guard let record = CKRecord.make(record, zoneID: zoneID, context: context) else {
                 throw .malformedResponse("a record has names that none can have")
             }
             return record

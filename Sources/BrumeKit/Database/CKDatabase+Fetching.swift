@@ -75,13 +75,13 @@ extension CKDatabase {
             guard answers.map(\.count) == zones.map(\.recordIDs.count) else {
                 throw CKError.malformedResponse("its results are not those of the records asked for")
             }
-            let currentUser = account.currentUser
+            let context = account.answerContext
             var deferred: [CKRecord.ID] = []
             for (id, outcome) in zip(zones.flatMap(\.recordIDs), answers.joined()) {
                 switch outcome {
                 case .record(let record):
                     guard record.system.name == (id.isCurrentUser ? userName : id.recordName),
-                        let fetched = CKRecord(record, zoneID: id.zoneID, currentUser: currentUser)
+                        let fetched = CKRecord.make(record, zoneID: id.zoneID, context: context)
                     else { throw CKError.malformedResponse("a record is not the one that was asked for") }
                     receive(id, .success(fetched))
                 case .failure(let error): receive(id, .failure(CKError(error)))

@@ -128,17 +128,17 @@ extension CKDatabase {
         let page = try await account.call(
             .recordsQuery, options: options, encode: { coder in coder.encodeQueryRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeQueryResponse(bytes) })
-        let currentUser = account.currentUser
+        let context = account.answerContext
         var zoneIDs: [ZoneID: CKRecordZone.ID] = [:]
         var matches: [(CKRecord.ID, Result<CKRecord, any Error>)] = []
         matches.reserveCapacity(page.matches.count)
         // A record that can't be shown fails the page: its cursor would leave the record behind.
         for match in page.matches {
             if zoneIDs[match.zone] == nil {
-                zoneIDs[match.zone] = CKRecordZone.ID(match.zone, currentUser: currentUser)
+                zoneIDs[match.zone] = CKRecordZone.ID(match.zone, currentUser: context.currentUser)
             }
             guard let zoneID = zoneIDs[match.zone],
-                let record = CKRecord(match.record, zoneID: zoneID, currentUser: currentUser)
+                let record = CKRecord.make(match.record, zoneID: zoneID, context: context)
             else { throw CKError.malformedResponse("a record or its zone has names that none can have") }
             matches.append((record.recordID, .success(record)))
         }

@@ -42,7 +42,8 @@ extension CKDatabase {
     ///
     /// What fails for one record is in its result. In a custom zone, with `atomically`, all of the zone's records are
     /// saved and deleted or none is; those that were not the reason have `batchRequestFailed`. Instances that are
-    /// passed take over the saved versions, edits made meanwhile excepted.
+    /// passed take over the saved versions, edits made meanwhile excepted. Save a new ``CKShare`` together with its
+    /// root record.
     ///
     /// - Throws: What fails the whole request: `limitExceeded` above 400 records or 2 MB, `invalidArguments` for an id
     ///   that comes twice. Not what fails for single records, also with `atomically`: CloudKit's headers have it so,
@@ -70,9 +71,9 @@ extension CKDatabase {
 
         /// Takes over what was saved, and gives each item its result.
         func results(
-            _ answers: [ZoneModificationResult<Record>], currentUser: String?
+            _ answers: [ZoneModificationResult<Record>], context: AnswerContext
         ) throws(CKError) -> RecordModificationResults {
-            try batch.results(answers, currentUser: currentUser)
+            try batch.results(answers, context: context)
         }
     }
 
@@ -105,7 +106,7 @@ extension CKDatabase {
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(modification.request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
-        return try modification.results(results, currentUser: account.currentUser)
+        return try modification.results(results, context: account.answerContext)
     }
 }
 
@@ -170,15 +171,19 @@ private struct OutgoingBatch: Sendable {
 
     func modifications(_ policy: SavePolicy) -> [ZoneModification<DecodedFields>] {
         zones.map { zone in
-            ZoneModification(
+            var modification = ZoneModification(
                 zone: zone.id.modelID, saves: zone.saves.map { $0.save(policy: policy) },
                 deletions: zone.deletions.map(\.recordName))
+            for outgoing in zone.saves {
+                if let save = outgoing.shareSave { modification.shares[outgoing.record.recordID.recordName] = save }
+            }
+            return modification
         }
     }
 
     /// Takes over what was saved, and gives each item its result.
     func results(
-        _ answers: [ZoneModificationResult<Record>], currentUser: String?
+        _ answers: [ZoneModificationResult<Record>], context: AnswerContext
     ) throws(CKError) -> (
         saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
     ) {
@@ -191,7 +196,7 @@ private struct OutgoingBatch: Sendable {
                 throw .malformedResponse("it holds \(answer.saves.count) results for \(zone.saves.count) saves")
             }
             for (outgoing, result) in zip(zone.saves, answer.saves) {
-                saves[outgoing.record.recordID] = outgoing.result(result, currentUser: currentUser).erased
+                saves[outgoing.record.recordID] = outgoing.result(result, context: context).erased
             }
             deletions.merge(try answer.deletions.deleteResults(zone.deletions)) { $1 }
         }
@@ -202,16 +207,15 @@ private struct OutgoingBatch: Sendable {
 extension OutgoingRecord {
     /// The outcome of the save. On success the instance that was saved takes over the saved version, and the result is
     /// the server's.
-    fileprivate func result(_ result: SaveResult<Record>, currentUser: String?) -> Result<CKRecord, CKError> {
+    fileprivate func result(_ result: SaveResult<Record>, context: AnswerContext) -> Result<CKRecord, CKError> {
         switch result.outcome {
         case .record(var saved):
             let isSame = saved.system.name == record.recordID.recordName && saved.system.type == record.recordType
             if result.fieldsOmitted { saved.fields = sent.fields }
-            guard isSame, let answer = CKRecord(saved, zoneID: record.recordID.zoneID, currentUser: currentUser) else {
+            guard isSame, let answer = CKRecord.make(saved, zoneID: record.recordID.zoneID, context: context) else {
                 return .failure(.malformedResponse("a saved record is not the one that was sent"))
             }
-            record.applySaved(
-                saved.system, fields: result.fieldsOmitted ? nil : saved.fields, of: self, currentUser: currentUser)
+            record.applySaved(saved, fieldsOmitted: result.fieldsOmitted, of: self, context: context)
             return .success(answer)
         case .failure(let error):
             let serverRecord = error.serverRecord.flatMap { bytes in
@@ -221,7 +225,7 @@ extension OutgoingRecord {
                 CKError(
                     error,
                     serverRecord: serverRecord.flatMap {
-                        CKRecord($0, zoneID: record.recordID.zoneID, currentUser: currentUser)
+                        CKRecord.make($0, zoneID: record.recordID.zoneID, context: context)
                     },
                     outgoing: self))
         case .deferred:

@@ -3,12 +3,25 @@ internal import Foundation
 
 /// A record on its way to the server: what it held when the save began.
 package struct OutgoingRecord: Sendable {
-    /// The instance that the app saves. It takes the answer; see ``CKRecord/applySaved(_:fields:of:currentUser:)``.
+    /// The instance that the app saves. It takes the answer; see
+    /// ``CKRecord/applySaved(_:fieldsOmitted:of:context:)``.
     package let record: CKRecord
     let sent: CKRecordState
+    /// What else a share held.
+    let share: OutgoingShare?
 
     /// Why the server can't be asked to save it.
-    var refusal: CKError? { record is CKShare ? .noSharing : nameRefusal ?? sent.local.refusal }
+    var refusal: CKError? { nameRefusal ?? sent.local.refusal ?? shareRefusal }
+
+    private var shareRefusal: CKError? {
+        if case .failure(let error) = share?.save { return error }
+        guard share == nil, record.recordType == Names.shareType, sent.version == nil else { return nil }
+        return CKError(
+            .invalidArguments,
+            message:
+                "\(record.recordID) can't be saved: a share is made with CKShare(rootRecord:) or CKShare(recordZoneID:)"
+        )
+    }
 
     private var nameRefusal: CKError? {
         let problem =
@@ -22,56 +35,80 @@ package struct OutgoingRecord: Sendable {
         sent.save(name: record.recordID.recordName, type: record.recordType, policy: policy)
     }
 
+    /// What the save says of the share that the record is; nil for all other records.
+    package var shareSave: ShareSave? { try? share?.save.get() }
+
     /// The record as it was sent, for a conflict's `ClientRecord`.
-    package func clientRecord() -> CKRecord {
-        CKRecord(recordType: record.recordType, recordID: record.recordID, state: sent)
-    }
+    package func clientRecord() -> CKRecord { version(sent, share?.sent) }
 
     /// The version that the sent edits started from, for a conflict's `AncestorRecord`; nil when it is not known, as
     /// for a new record or one made from archived system fields.
     package func ancestorRecord() -> CKRecord? {
         guard let base = sent.base else { return nil }
-        let state = CKRecordState(version: base.version, parent: base.parent, fields: base.fields)
+        let state = CKRecordState(
+            version: base.version, parent: base.parent, share: base.share, fields: base.fields)
+        return version(state, share.map { CKShareState(root: $0.sent.root, base: $0.sent.base) })
+    }
+
+    private func version(_ state: CKRecordState, _ share: CKShareState?) -> CKRecord {
+        if let share { return CKShare(recordID: record.recordID, state: state, details: share.detached()) }
         return CKRecord(recordType: record.recordType, recordID: record.recordID, state: state)
     }
 }
 
 extension CKRecord {
-    /// The record of an answer; nil for names that no record can have.
-    ///
-    /// - Parameter currentUser: The current user's record name, shown to the app as ``CKCurrentUserDefaultName``.
-    package convenience init?(_ record: Record, zoneID: CKRecordZone.ID, currentUser: String?) {
+    /// The record of an answer, a ``CKShare`` where it is a share; nil for names that no record can have.
+    package static func make(_ record: Record, zoneID: CKRecordZone.ID, context: AnswerContext) -> CKRecord? {
         let system = record.system
-        guard CKRecord.ID.problem(withName: system.name) == nil, Self.holdsValidNames(record) else { return nil }
-        self.init(
-            recordType: system.type, recordID: CKRecord.ID(recordName: system.name, zoneID: zoneID),
-            state: CKRecordState(
-                version: CKRecordState.Version(system, currentUser: currentUser), parent: system.parent,
-                fields: record.fields))
+        guard CKRecord.ID.problem(withName: system.name) == nil, holdsValidNames(record) else { return nil }
+        let id = CKRecord.ID(recordName: system.name, zoneID: zoneID)
+        let state = CKRecordState(
+            version: CKRecordState.Version(system, context), parent: system.parent, share: record.share,
+            fields: record.fields)
+        guard system.type == Names.shareType else {
+            return CKRecord(recordType: system.type, recordID: id, state: state)
+        }
+        let base = record.shareDetails.map { CKShareState.Base($0, context) }
+        return CKShare(recordID: id, state: state, details: CKShareState(root: "", base: base))
     }
 
     /// Begins a save: takes what the record holds now.
     package func outgoing() -> OutgoingRecord {
-        OutgoingRecord(record: self, sent: snapshot)
+        guard let share = self as? CKShare else { return OutgoingRecord(record: self, sent: snapshot, share: nil) }
+        let (state, details) = share.snapshots
+        return OutgoingRecord(record: self, sent: state, share: OutgoingShare(sent: details.detached()))
     }
 
     /// Takes over the server's answer to a save. Edits that the app made while the save was on its way stay changed.
     ///
     /// - Parameters:
-    ///   - system: The saved version.
-    ///   - fields: Its fields, or nil when the answer leaves them out because they are those that were sent.
+    ///   - saved: The saved version.
+    ///   - fieldsOmitted: Whether the answer leaves the fields out because they are those that were sent.
     ///   - outgoing: The save that this is the answer to.
-    ///   - currentUser: The current user's record name, shown to the app as ``CKCurrentUserDefaultName``.
     package func applySaved(
-        _ system: SystemFields, fields: [String: FieldValue]?, of outgoing: OutgoingRecord, currentUser: String?
+        _ saved: Record, fieldsOmitted: Bool, of outgoing: OutgoingRecord, context: AnswerContext
     ) {
-        let version = CKRecordState.Version(system, currentUser: currentUser)
-        updateState { $0.saved(as: version, parent: system.parent, fields: fields, sent: outgoing.sent) }
+        let version = CKRecordState.Version(saved.system, context)
+        func take() {
+            updateState {
+                $0.saved(
+                    as: version, parent: saved.system.parent, share: saved.share,
+                    fields: fieldsOmitted ? nil : saved.fields, sent: outgoing.sent)
+            }
+        }
+        guard let share = self as? CKShare, let sent = outgoing.share?.sent else { return take() }
+        share.updateDetails { details in
+            take()
+            guard let view = saved.shareDetails else { return }
+            details.saved(as: CKShareState.Base(view, context), sent: sent.contents)
+        }
     }
 
     /// Parents and references become ids when they are read, so a peer's names are checked before.
     static func holdsValidNames(_ record: Record) -> Bool {
         if let parent = record.system.parent, CKRecord.ID.problem(withName: parent) != nil { return false }
+        if let share = record.share, CKRecord.ID.problem(withName: share) != nil { return false }
+        if let view = record.shareDetails, !view.holdsValidNames { return false }
         for value in record.fields.values {
             switch value {
             case .reference(let reference):
@@ -87,15 +124,22 @@ extension CKRecord {
     }
 }
 
+extension ShareView {
+    /// Users become ids, and there is an owner.
+    fileprivate var holdsValidNames: Bool {
+        let users = participants.map(\.user).filter { !$0.isEmpty } + requesters.map(\.user) + blockedUsers
+        return participants.first?.role == .owner && users.allSatisfy { CKRecord.ID.problem(withName: $0) == nil }
+    }
+}
+
 extension CKRecordState.Version {
     /// The version of an answer.
-    init(_ system: SystemFields, currentUser: String?) {
-        func shown(_ name: String) -> String { name == currentUser ? CKCurrentUserDefaultName : name }
+    init(_ system: SystemFields, _ context: AnswerContext) {
         func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
         self.init(
-            changeTag: system.changeTag, creator: shown(system.creator),
+            changeTag: system.changeTag, creator: context.shown(system.creator),
             creationDate: system.createdMilliseconds == 0 ? nil : date(system.createdMilliseconds),
-            modifier: shown(system.modifier),
+            modifier: context.shown(system.modifier),
             modificationDate: date(system.modifiedMilliseconds))
     }
 }

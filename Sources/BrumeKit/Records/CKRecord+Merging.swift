@@ -34,7 +34,8 @@ extension CKRecord {
     ///
     /// A field that one side changed has that side's value; one that both changed to the same value has that. Where
     /// both changed it differently, the policy decides. The parent is treated as a field is, but that a custom policy
-    /// leaves the server's.
+    /// leaves the server's. So are a share's permissions and the role and the permission of each participant;
+    /// participants who were added or removed on either side are added or removed.
     ///
     /// - Parameters:
     ///   - clientRecord: This device's version: `clientRecord` of a `serverRecordChanged`. One of another id traps.
@@ -86,6 +87,8 @@ extension CKRecord {
                     }
                 }
             }
+            // The share is saved beside its root, which has met the conflict.
+            if client.shareEdit != nil, server.share == nil, let share = client.share { state.setShare(share) }
             let isParentOurs = ancestor.map { client.parent != $0.parent } ?? (client.parentEdit != nil)
             guard isParentOurs, client.parent != server.parent else { return }
             if let ancestor, server.parent == ancestor.parent {
@@ -93,6 +96,10 @@ extension CKRecord {
             } else if case .clientWins = policy {
                 state.setParent(client.parent)
             }
+        }
+        if let share = merged as? CKShare, let clientShare = clientRecord as? CKShare {
+            let isClientWinner = if case .clientWins = policy { true } else { false }
+            share.takeChanges(of: clientShare, serverWins: !isClientWinner)
         }
         log?.add(.init(.merged, client: clientRecord, server: self, ancestor: ancestorRecord, merged: merged))
         return merged

@@ -25,7 +25,7 @@ extension CKRecord {
         public static let modificationDate: CKRecord.FieldKey = "modificationDate"
         /// The record's parent in a hierarchy.
         public static let parent: CKRecord.FieldKey = "parent"
-        /// The share that the record is the root of. No query knows it: the server has no sharing yet.
+        /// The share that the record is the root of. No query knows it.
         public static let share: CKRecord.FieldKey = "share"
     }
 }

@@ -12,8 +12,8 @@ public import Foundation
 ///
 /// Differs from CloudKit: where CloudKit raises an exception for an unsupported value, key or name, nothing stops here:
 /// a field that is set so has no value, and saving the record fails with `invalidArguments` and a sentence until the
-/// field is set again. So it is with a reference to a record of another zone. The server keeps no assets, shares and
-/// encrypted values: records can hold them here, and can't be saved then.
+/// field is set again. So it is with a reference to a record of another zone. The server keeps no assets and encrypted
+/// values: records can hold them here, and can't be saved then.
 public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
     // Sendable: the two ids are immutable and all else is behind the mutex; subclasses in this module add no state.
 
@@ -112,9 +112,13 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 
-    /// The share that this record is the root of, which ``CKShare/init(rootRecord:)`` makes; nil without one.
+    /// The share that this record is the root of; nil without one.
+    ///
+    /// ``CKShare/init(rootRecord:)`` sets it at once, and it stays here, archives and copies included, until an answer
+    /// to a save of the record names a share. From then on it is what the server says. When a share has been deleted,
+    /// instances of its root show that once they are saved or fetched again.
     public var share: CKRecord.Reference? {
-        snapshot.local.share.map {
+        snapshot.share.map {
             CKRecord.Reference(recordID: CKRecord.ID(recordName: $0, zoneID: recordID.zoneID), action: .none)
         }
     }
@@ -145,7 +149,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// Sets a field, or removes it with nil. See the subscript.
     public func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
-        if let problem = Self.problem(withKey: key) {
+        if let problem = Names.problemWithFieldKey(key, ofType: recordType) {
             return state.withLock { state in
                 if object == nil {
                     state.local.refused[.field(key)] = nil
@@ -169,13 +173,9 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         state.withLock { $0.refuse("the value for key \(key.quotedName) is refused: \(reason)", forKey: key) }
     }
 
-    /// What is wrong with a field's key; nil for those of a share's system fields, which alone have a point.
+    /// What is wrong with a field's key, whatever the record's type; nil for those that shares alone have.
     static func problem(withKey key: FieldKey) -> String? {
-        switch key {
-        case CKShare.SystemFieldKey.title, CKShare.SystemFieldKey.thumbnailImageData, CKShare.SystemFieldKey.shareType:
-            nil
-        default: Names.problemWithFieldKey(key)
-        }
+        Names.problemWithFieldKey(key, ofType: Names.shareType)
     }
 
     /// The keys that have a value, sorted.
@@ -246,7 +246,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         return (recordType, recordID, state)
     }
 
-    private func encodeSystemFields(of state: CKRecordState, with coder: NSCoder) {
+    func encodeSystemFields(of state: CKRecordState, with coder: NSCoder) {
         coder.requireKeyedCoding(for: CKRecord.self)
         coder.encode(recordType as NSString, forKey: "RecordType")
         coder.encode(recordID, forKey: "RecordID")

@@ -15,6 +15,8 @@ private enum ArchiveKey {
     static let isParentChanged = "IsParentChanged"
     static let basePrefix = "Base"
     static let share = "ShareRecordName"
+    /// Whether the server named the share. Earlier versions had only shares that were made here, and no such key.
+    static let isShareSaved = "IsShareSaved"
     static let assetKeys = "AssetKeys"
     static let assetPaths = "AssetPaths"
     static let listKeys = "AssetListKeys"
@@ -28,7 +30,8 @@ extension CKRecordState {
     func encodeSystemFields(with coder: NSCoder) {
         version?.encode(with: coder, prefix: "")
         coder.encodeIfPresent(parent, forKey: ArchiveKey.parent)
-        coder.encodeIfPresent(local.share, forKey: ArchiveKey.share)
+        coder.encodeIfPresent(share, forKey: ArchiveKey.share)
+        if share != nil { coder.encode(shareEdit == nil, forKey: ArchiveKey.isShareSaved) }
     }
 
     func encodeFields(with coder: NSCoder) {
@@ -39,31 +42,37 @@ extension CKRecordState {
         guard let base else { return }
         base.version.encode(with: coder, prefix: ArchiveKey.basePrefix)
         coder.encodeIfPresent(base.parent, forKey: ArchiveKey.basePrefix + ArchiveKey.parent)
+        coder.encodeIfPresent(base.share, forKey: ArchiveKey.basePrefix + ArchiveKey.share)
         base.fields.encode(with: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields)
     }
 
     /// Nil when the archive holds something that no record does.
     init?(coder: NSCoder) {
-        let parent = coder.stringIfPresent(forKey: ArchiveKey.parent)
-        if let parent, CKRecord.ID.problem(withName: parent) != nil { return nil }
+        var hasValidNames = true
+        /// The name of another record, or nil.
+        func name(_ key: String) -> String? {
+            let name = coder.stringIfPresent(forKey: key)
+            if let name, CKRecord.ID.problem(withName: name) != nil { hasValidNames = false }
+            return name
+        }
         let changedKeys = coder.stringsIfPresent(forKey: ArchiveKey.changedKeys) ?? []
         guard changedKeys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
         guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.fields) else { return nil }
         var base: Base?
         if let version = Version(coder: coder, prefix: ArchiveKey.basePrefix) {
-            let baseParent = coder.stringIfPresent(forKey: ArchiveKey.basePrefix + ArchiveKey.parent)
-            if let baseParent, CKRecord.ID.problem(withName: baseParent) != nil { return nil }
             guard
                 let baseFields = [String: FieldValue](coder: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields)
             else { return nil }
-            base = Base(version: version, parent: baseParent, fields: baseFields)
+            base = Base(
+                version: version, parent: name(ArchiveKey.basePrefix + ArchiveKey.parent),
+                share: name(ArchiveKey.basePrefix + ArchiveKey.share), fields: baseFields)
         }
+        let share = name(ArchiveKey.share)
         self.init(
-            version: Version(coder: coder, prefix: ""), parent: parent, fields: fields,
-            changedKeys: changedKeys,
-            isParentChanged: coder.containsValue(forKey: ArchiveKey.isParentChanged)
-                && coder.decodeBool(forKey: ArchiveKey.isParentChanged),
-            base: base)
+            version: Version(coder: coder, prefix: ""), parent: name(ArchiveKey.parent), share: share, fields: fields,
+            changedKeys: changedKeys, isParentChanged: coder.boolIfPresent(forKey: ArchiveKey.isParentChanged) ?? false,
+            isShareChanged: share != nil && coder.boolIfPresent(forKey: ArchiveKey.isShareSaved) != true, base: base)
+        guard hasValidNames else { return nil }
         guard let local = LocalFields(coder: coder) else { return nil }
         self.local = local
     }
@@ -93,8 +102,6 @@ extension LocalFields {
 
     /// Nil when the archive holds something that no record does.
     fileprivate init?(coder: NSCoder) {
-        share = coder.stringIfPresent(forKey: ArchiveKey.share)
-        if let share, CKRecord.ID.problem(withName: share) != nil { return nil }
         let names = coder.stringsIfPresent(forKey: ArchiveKey.refused) ?? []
         let reasons = coder.stringsIfPresent(forKey: ArchiveKey.refusedReasons) ?? []
         guard names.count == reasons.count else { return nil }

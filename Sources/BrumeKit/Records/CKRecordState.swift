@@ -18,6 +18,7 @@ struct CKRecordState: Sendable {
     struct Base: Sendable {
         var version: Version
         var parent: String?
+        var share: String?
         var fields: [String: FieldValue]
     }
 
@@ -30,6 +31,10 @@ struct CKRecordState: Sendable {
     /// Each key that was set or removed since the last fetch or save, with the number of its latest edit.
     private(set) var edits: [String: UInt64] = [:]
     private(set) var parentEdit: UInt64?
+    /// The name of the share that the record is the root of: the server's, or that of a share made here.
+    private(set) var share: String?
+    /// The number of the edit that made the share here; nil once the server says of which share this is the root.
+    private(set) var shareEdit: UInt64?
     /// What the server has no place for.
     var local = LocalFields()
     /// Counts edits, so that an answer to a save tells the edits that it covers from those made since.
@@ -39,25 +44,28 @@ struct CKRecordState: Sendable {
     init() {}
 
     /// A record of an answer.
-    init(version: Version, parent: String?, fields: [String: FieldValue]) {
+    init(version: Version, parent: String?, share: String? = nil, fields: [String: FieldValue]) {
         self.version = version
         self.parent = parent
+        self.share = share
         self.fields = fields
-        base = Base(version: version, parent: parent, fields: fields)
+        base = Base(version: version, parent: parent, share: share, fields: fields)
     }
 
     /// A record of an archive. `base` is nil when only the system fields were archived.
     init(
-        version: Version?, parent: String?, fields: [String: FieldValue], changedKeys: [String], isParentChanged: Bool,
-        base: Base?
+        version: Version?, parent: String?, share: String?, fields: [String: FieldValue], changedKeys: [String],
+        isParentChanged: Bool, isShareChanged: Bool, base: Base?
     ) {
         self.version = version
         self.parent = parent
+        self.share = share
         self.fields = fields
         self.base = base
         editCount = 1
         for key in changedKeys { edits[key] = 1 }
         if isParentChanged { parentEdit = 1 }
+        if isShareChanged { shareEdit = 1 }
     }
 
     /// Sets or removes a field. An equal value is an edit too.
@@ -91,6 +99,14 @@ struct CKRecordState: Sendable {
         local.refused[.parent] = nil
     }
 
+    /// A share has been made of which the record is to be the root. Saving the record does not send this: saving the
+    /// share does.
+    mutating func setShare(_ name: String) {
+        editCount += 1
+        share = name
+        shareEdit = editCount
+    }
+
     /// What a save under the given policy sends (Documentation/CloudKit.md, Change tags and save policies): the edited
     /// keys, or with `allKeys` also the others that the record holds.
     func save(name: String, type: String, policy: SavePolicy) -> RecordSave<DecodedFields> {
@@ -114,8 +130,12 @@ struct CKRecordState: Sendable {
     ///
     /// Edits made since then stay edits. When the answer holds the fields, they replace those that have no such edit,
     /// so that the record shows the version whose tag it has.
+    ///
+    /// A share that was made here stays until the server names one: the record may have been saved before the share,
+    /// or beside a share that was refused.
     mutating func saved(
-        as version: Version, parent savedParent: String?, fields savedFields: [String: FieldValue]?, sent: CKRecordState
+        as version: Version, parent savedParent: String?, share savedShare: String? = nil,
+        fields savedFields: [String: FieldValue]?, sent: CKRecordState
     ) {
         edits = edits.filter { $0.value > sent.editCount }
         if let edit = parentEdit, edit <= sent.editCount { parentEdit = nil }
@@ -126,7 +146,9 @@ struct CKRecordState: Sendable {
             fields = merged
         }
         if parentEdit == nil { parent = savedParent }
+        if let edit = shareEdit, edit <= sent.editCount, savedShare != nil { shareEdit = nil }
+        if shareEdit == nil { share = savedShare }
         self.version = version
-        base = Base(version: version, parent: savedParent, fields: known)
+        base = Base(version: version, parent: savedParent, share: savedShare, fields: known)
     }
 }

@@ -1,3 +1,4 @@
+internal import BrumeModel
 public import Foundation
 
 /// The name of the share of a whole zone.
@@ -5,31 +6,29 @@ public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 
 /// A record that says with whom a hierarchy of records, or a zone, is shared. May be used from several threads.
 ///
-/// Differs from CloudKit: the server has no sharing yet. A share, its participants and the reference to it in the
-/// shared record work on this device, archives included; saving a share fails with `serverRejectedRequest`, and in an
-/// atomic batch the records beside it fail with `batchRequestFailed`. ``url`` stays nil.
+/// Save a new share together with its root record, in one request; after that it can be saved alone. A save sends only
+/// what the app has changed since it got this version of the share: participants that were added, changed or removed,
+/// permissions, and answers to requests. What the app changes while a save is on its way is sent with the next save.
+///
+/// Saving a share fails with
+///
+/// - `serverRecordChanged`, whatever the save policy, when the share has changed on the server, as it does when
+///   somebody accepts: merge with ``CKRecord/merging(_:ancestor:policy:log:)`` and save again;
+/// - `alreadyShared` when the root belongs to another share;
+/// - `invalidArguments` when a new share's root is not in the same request, or when a participant has a role or a
+///   permission that none can be given;
+/// - `tooManyParticipants` above 100 participants beside the owner, pending ones included;
+/// - `permissionFailure` when the current user is neither the owner nor an administrator.
+///
+/// Deleting the share's record ends it for all participants; the shared records stay.
+///
+/// Differs from CloudKit: owners can share, but other users can't accept yet: ``CKAcceptSharesOperation`` and its like
+/// fail with `serverRejectedRequest`.
 public class CKShare: CKRecord, @unchecked Sendable {
     // Sendable: what a share has beyond a record is behind the lock.
 
-    private struct Details: Sendable {
-        var publicPermission = ParticipantPermission.none
-        var participants: [Participant]
-        var allowsAccessRequests = false
-        var requesters: [AccessRequester] = []
-        var blockedIdentities: [BlockedIdentity] = []
-
-        init() {
-            let owner = CKUserIdentity(
-                userRecordID: CKRecord.ID(recordName: CKCurrentUserDefaultName), hasiCloudAccount: true)
-            participants = [
-                Participant(
-                    userIdentity: owner,
-                    values: .init(role: .owner, permission: .readWrite, acceptanceStatus: .accepted))
-            ]
-        }
-    }
-
-    private let details = Guarded(Details())
+    /// Locked before the record's own state where both are needed.
+    let details = Guarded(CKShareState(root: ""))
 
     /// A share of a record and of those whose parents lead to it. Sets the record's ``CKRecord/share`` at once.
     public convenience init(rootRecord: CKRecord) {
@@ -43,15 +42,21 @@ public class CKShare: CKRecord, @unchecked Sendable {
         precondition(
             shareID.zoneID == rootRecord.recordID.zoneID,
             "CKShare: a share is in its root record's zone; make its id with the zone of rootRecord.recordID")
-        self.init(recordType: CKRecord.SystemType.share, recordID: shareID, state: CKRecordState())
-        rootRecord.updateState { $0.local.share = shareID.recordName }
+        self.init(
+            recordID: shareID, state: CKRecordState(), details: CKShareState(root: rootRecord.recordID.recordName))
+        rootRecord.updateState { $0.setShare(shareID.recordName) }
     }
 
     /// A share of a whole zone.
     public convenience init(recordZoneID: CKRecordZone.ID) {
         self.init(
-            recordType: CKRecord.SystemType.share,
-            recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID), state: CKRecordState())
+            recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID), state: CKRecordState(),
+            details: CKShareState(root: ""))
+    }
+
+    convenience init(recordID: CKRecord.ID, state: CKRecordState, details: CKShareState) {
+        self.init(recordType: CKRecord.SystemType.share, recordID: recordID, state: state)
+        self.details.withLock { $0 = details }
     }
 
     /// A share is made of what it shares.
@@ -60,29 +65,58 @@ public class CKShare: CKRecord, @unchecked Sendable {
         preconditionFailure("CKShare: use init(rootRecord:) or init(recordZoneID:)")
     }
 
-    /// What whoever has the URL may do; `none` unless set. Set to something else, the participants that were invited
-    /// go; set to `none`, those that came by the URL do.
+    /// What everybody who has the URL may do; `none` unless set, which admits invited users alone.
+    ///
+    /// Setting another permission than `none` removes the pending participants; setting `none` removes those that came
+    /// by the URL. Saving the share with `unknown` fails with `invalidArguments`.
     public var publicPermission: ParticipantPermission {
         get { details.publicPermission }
         set {
             details.withLock { details in
                 details.publicPermission = newValue
                 details.participants.removeAll { participant in
-                    newValue == .none
-                        ? participant.role == .publicUser
-                        : participant.role == .privateUser && participant.acceptanceStatus == .pending
+                    if participant.role == .owner { return false }
+                    return newValue == .none
+                        ? participant.role == .publicUser : participant.acceptanceStatus == .pending
                 }
             }
         }
     }
 
-    /// Where others find the share; nil until a server has saved it.
-    public var url: URL? { nil }
+    // MARK: URLs
+
+    /// Where others find the share, with its title after "#"; nil until the share has been saved or fetched. A root
+    /// that is shared again has the same URL.
+    ///
+    /// The host is the one that the server's operator has set for URLs, otherwise the one that this client connects to.
+    public var url: URL? { details.current.base.flatMap { link($0.view.url) } }
+
+    /// The URL of a participant that ``CKShareParticipant/oneTimeURLParticipant()`` made: the first user who accepts
+    /// with it becomes that participant.
+    ///
+    /// Nil until the share has been saved, once somebody has accepted, and for all other participants.
+    public func oneTimeURL(for participantID: Participant.ID) -> URL? {
+        details.current.base?.view.participants.first { $0.id == participantID }.flatMap { link($0.oneTimeURL) }
+    }
+
+    /// The address with the share's title, for people; browsers don't send that part.
+    private func link(_ address: String) -> URL? {
+        guard !address.isEmpty else { return nil }
+        guard let title = self[SystemFieldKey.title] as? String, !title.isEmpty, !address.contains("#"),
+            let fragment = title.addingPercentEncoding(withAllowedCharacters: .urlFragmentAllowed)
+        else { return URL(string: address) }
+        return URL(string: address + "#" + fragment)
+    }
+
+    // MARK: Participants
 
     /// The participants, the owner first. Their roles and permissions can be set.
+    ///
+    /// The owner and administrators see all of them; other participants see those that have accepted. After a save,
+    /// participants of the share are the same instances as before.
     public var participants: [Participant] { details.participants }
 
-    /// Whose share it is.
+    /// The participant whose share it is.
     public var owner: Participant { details.participants[0] }
 
     /// The participant that the current user is.
@@ -92,164 +126,89 @@ public class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// Adds a participant, or gives the one of the same identity its permission and role.
+    /// Adds a participant, or gives the one of the same identity its permission and role. Save the share afterwards.
     ///
-    /// Takes ``publicPermission`` `none`; anything else traps.
+    /// Traps unless ``publicPermission`` is `none`.
     public func addParticipant(_ participant: Participant) {
         details.withLock { details in
             precondition(
                 details.publicPermission == .none,
                 "CKShare.addParticipant: with a publicPermission everybody may come; set it to none to invite single users"
             )
-            let known = details.participants.first {
-                $0 === participant || $0.userIdentity.isSameUser(as: participant.userIdentity)
+            guard let known = details.participants.first(where: { $0.isSame(as: participant) }) else {
+                return details.participants.append(participant)
             }
-            guard let known else { return details.participants.append(participant) }
-            if known.role != .owner {
-                known.permission = participant.permission
-                known.role = participant.role
-            }
+            if known.role != .owner { known.take(participant) }
         }
     }
 
-    /// Removes a participant, whom the share need not have. The owner stays.
+    /// Removes a participant; does nothing for the owner and for one that the share does not have. Save the share
+    /// afterwards.
     public func removeParticipant(_ participant: Participant) {
         details.withLock { details in
-            details.participants.removeAll {
-                $0.role != .owner
-                    && ($0 === participant || $0.participantID == participant.participantID
-                        || $0.userIdentity.isSameUser(as: participant.userIdentity))
-            }
+            details.participants.removeAll { $0.role != .owner && $0.isSame(as: participant) }
         }
     }
 
-    /// The URL for a participant that nobody knows yet; nil until a server has saved the share.
-    public func oneTimeURL(for participantID: Participant.ID) -> URL? { nil }
-
-    /// Whether users who are no participants may ask to become some; false unless set.
-    public var allowsAccessRequests: Bool {
-        get { details.allowsAccessRequests }
-        set { details.allowsAccessRequests = newValue }
-    }
-
-    /// Who asked to take part and was not answered yet. A server that shares fills it; there is none yet.
-    public var requesters: [AccessRequester] { details.requesters }
-
-    /// Whose requests are not heard any more.
-    public var blockedIdentities: [BlockedIdentity] { details.blockedIdentities }
-
-    /// Denies requests: they leave ``requesters``. Who asked may ask again. Save the share afterwards.
-    ///
-    /// Traps unless the current user is the owner or an administrator.
-    public func denyRequesters(_ requesters: [AccessRequester]) {
-        manageRequests { details in
-            details.requesters.removeAll { known in requesters.contains { known.isSameUser(as: $0) } }
-        }
-    }
-
-    /// Denies requests for good: who asked goes to ``blockedIdentities`` and is no participant any more. Save the share
-    /// afterwards.
-    ///
-    /// Traps unless the current user is the owner or an administrator.
-    public func blockRequesters(_ requesters: [AccessRequester]) {
-        manageRequests { details in
-            for requester in requesters {
-                details.requesters.removeAll { $0.isSameUser(as: requester) }
-                details.participants.removeAll {
-                    $0.role != .owner && $0.userIdentity.isSameUser(as: requester.userIdentity)
-                }
-                let isKnown = details.blockedIdentities.contains {
-                    $0.userIdentity.isSameUser(as: requester.userIdentity)
-                }
-                if !isKnown { details.blockedIdentities.append(BlockedIdentity(userIdentity: requester.userIdentity)) }
-            }
-        }
-    }
-
-    /// Takes users out of ``blockedIdentities``: they may ask again. Save the share afterwards.
-    ///
-    /// Traps unless the current user is the owner or an administrator.
-    public func unblockIdentities(_ blockedIdentities: [BlockedIdentity]) {
-        manageRequests { details in
-            details.blockedIdentities.removeAll { known in
-                blockedIdentities.contains { known == $0 || known.userIdentity.isSameUser(as: $0.userIdentity) }
-            }
-        }
-    }
-
-    private func manageRequests(_ change: (inout Details) -> Void) {
-        let role = currentUserParticipant?.role
-        precondition(
-            role == .owner || role == .administrator,
-            "CKShare: only the owner and administrators answer access requests; ask currentUserParticipant for the role first"
-        )
-        details.withLock { change(&$0) }
-    }
-
-    /// What a server that shares tells of who asked and who is blocked.
-    func setAccessRequests(requesters: [AccessRequester], blockedIdentities: [BlockedIdentity]) {
-        details.withLock { details in
-            details.requesters = requesters
-            details.blockedIdentities = blockedIdentities
-        }
-    }
+    // MARK: Versions
 
     /// A share of its own with the same participants and values.
     public override func copy(with zone: NSZone? = nil) -> Any {
-        let copy = CKShare(recordType: recordType, recordID: recordID, state: snapshot)
-        let details = details.current
-        copy.details.withLock { copied in
-            copied = details
-            copied.participants = details.participants.map { $0.copy() as! Participant }
+        let (state, details) = snapshots
+        return CKShare(recordID: recordID, state: state, details: details.detached())
+    }
+
+    /// What the share holds now, as one version.
+    var snapshots: (CKRecordState, CKShareState) { details.withLock { (snapshot, $0) } }
+
+    func updateDetails(_ body: (inout CKShareState) -> Void) {
+        details.withLock { body(&$0) }
+    }
+
+    /// Makes the changes that the app has made to another version of the share.
+    ///
+    /// - Parameter serverWins: Whether what this version changed, too, stays as it is here.
+    func takeChanges(of client: CKShare, serverWins: Bool) {
+        var merged = client.details.current.detached()
+        updateDetails { details in
+            guard let base = details.base else { return }
+            merged.saved(as: base, sent: merged.baseContents, serverWins: serverWins)
+            details = merged
         }
-        return copy
     }
 
     // MARK: Archiving
 
-    /// Writes the system fields, which a share's participants belong to, into a keyed archive.
+    /// Writes the system fields into a keyed archive. A share's include its participants and permissions, unsaved
+    /// changes to them as well.
     public override func encodeSystemFields(with coder: NSCoder) {
-        super.encodeSystemFields(with: coder)
-        encodeDetails(with: coder)
+        let (state, details) = snapshots
+        encodeSystemFields(of: state, with: coder)
+        details.encode(with: coder)
     }
 
     /// Writes the whole share into a keyed archive.
     public override func encode(with coder: NSCoder) {
-        super.encode(with: coder)
-        encodeDetails(with: coder)
-    }
-
-    private func encodeDetails(with coder: NSCoder) {
-        let details = details.current
-        coder.encode(Int64(details.publicPermission.rawValue), forKey: "PublicPermission")
-        coder.encode(details.allowsAccessRequests, forKey: "AllowsAccessRequests")
-        coder.encode(details.participants as NSArray, forKey: "Participants")
-        coder.encode(details.requesters as NSArray, forKey: "Requesters")
-        coder.encode(details.blockedIdentities as NSArray, forKey: "BlockedIdentities")
+        let (state, details) = snapshots
+        encodeSystemFields(of: state, with: coder)
+        state.encodeFields(with: coder)
+        details.encode(with: coder)
     }
 
     /// Reads an archived share; nil when the archive holds none.
     public required convenience init?(coder: NSCoder) {
         coder.requireKeyedCoding(for: CKShare.self)
         guard let (type, id, state) = CKRecord.decode(coder), type == CKRecord.SystemType.share,
-            coder.containsValue(forKey: "PublicPermission"), coder.containsValue(forKey: "Participants"),
-            let permission = ParticipantPermission(
-                rawValue: Int(truncatingIfNeeded: coder.decodeInt64(forKey: "PublicPermission"))),
-            let participants = coder.decodeObject(
-                of: [NSArray.self, CKShareParticipant.self], forKey: "Participants") as? [Participant],
-            participants.first?.role == .owner
+            let details = CKShareState(coder: coder)
         else { return nil }
-        self.init(recordType: type, recordID: id, state: state)
-        let allowsAccessRequests =
-            coder.containsValue(forKey: "AllowsAccessRequests") && coder.decodeBool(forKey: "AllowsAccessRequests")
-        let requesters = coder.listIfPresent(of: CKShareAccessRequester.self, forKey: "Requesters")
-        let blockedIdentities = coder.listIfPresent(of: CKShareBlockedIdentity.self, forKey: "BlockedIdentities")
-        details.withLock { details in
-            details.publicPermission = permission
-            details.participants = participants
-            details.allowsAccessRequests = allowsAccessRequests
-            details.requesters = requesters ?? []
-            details.blockedIdentities = blockedIdentities ?? []
-        }
+        self.init(recordID: id, state: state, details: details)
+    }
+}
+
+extension CKShareParticipant {
+    /// Whether both are one participant, or two of one user.
+    fileprivate func isSame(as other: CKShareParticipant) -> Bool {
+        self === other || participantID == other.participantID
+            || userIdentity.isSameUser(as: other.userIdentity)
     }
 }

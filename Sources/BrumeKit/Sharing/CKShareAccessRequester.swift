@@ -5,8 +5,7 @@ public import Foundation
 /// Immutable, so it may be passed between threads. To let the user in, look the participant up by
 /// ``participantLookupInfo`` with ``CKFetchShareParticipantsOperation``, add it to the share and save that.
 ///
-/// Differs from CloudKit: a server that shares makes these, and there is none yet, so an app never gets one. There is
-/// no `contact`.
+/// Differs from CloudKit: there is no `contact`.
 public class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: all is immutable.
 
@@ -20,6 +19,9 @@ public class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, @unche
         self.userIdentity = userIdentity
         self.participantLookupInfo = participantLookupInfo
     }
+
+    /// The user record name as the server knows it, or nil.
+    var userName: String? { participantLookupInfo.userRecordID?.recordName ?? userIdentity.userName }
 
     func isSameUser(as other: CKShareAccessRequester) -> Bool {
         userIdentity.isSameUser(as: other.userIdentity) || participantLookupInfo == other.participantLookupInfo

@@ -15,7 +15,7 @@ public class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     /// The user's name; nil when it is not known.
     public let nameComponents: PersonNameComponents?
 
-    /// Whether the user has an account.
+    /// True: the server does not tell who has an account.
     public let hasiCloudAccount: Bool
 
     /// Contacts of the device that are this user. Empty.
@@ -32,10 +32,20 @@ public class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         self.hasiCloudAccount = hasiCloudAccount
     }
 
+    /// A user whom the server names.
+    convenience init(user: String, context: AnswerContext) {
+        self.init(
+            userRecordID: CKRecord.ID(recordName: context.shown(user)),
+            lookupInfo: LookupInfo(userRecordID: CKRecord.ID(recordName: user)), hasiCloudAccount: true)
+    }
+
+    /// The user record name as the server knows it, or nil.
+    var userName: String? { lookupInfo?.userRecordID?.recordName ?? userRecordID?.recordName }
+
     /// Whether both are known to be one user: one record id, or one lookup info.
     func isSameUser(as other: CKUserIdentity) -> Bool {
         if let userRecordID, let otherID = other.userRecordID { return userRecordID == otherID }
-        if let lookupInfo, let otherInfo = other.lookupInfo { return lookupInfo == otherInfo }
+        if let lookupInfo, let otherInfo = other.lookupInfo { return lookupInfo.isSameUser(as: otherInfo) }
         return false
     }
 

@@ -18,6 +18,16 @@ extension NSCoder {
         return decodeObject(of: NSData.self, forKey: key) as Data?
     }
 
+    func boolIfPresent(forKey key: String) -> Bool? {
+        containsValue(forKey: key) ? decodeBool(forKey: key) : nil
+    }
+
+    /// A value that is archived as its number; nil for a number that is none of the type's.
+    func valueIfPresent<Value: RawRepresentable<Int>>(of type: Value.Type, forKey key: String) -> Value? {
+        guard containsValue(forKey: key) else { return nil }
+        return Value(rawValue: Int(truncatingIfNeeded: decodeInt64(forKey: key)))
+    }
+
     func objectIfPresent<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
         guard containsValue(forKey: key) else { return nil }
         return decodeObject(of: type, forKey: key)

@@ -113,6 +113,7 @@ extension OutgoingRecord {
     var savedBytesMax: Int {
         let save = save(policy: .ifServerRecordUnchanged)
         var count = save.type.utf8.count + save.changeTag.utf8.count + CKRecord.ID.nameBytesMax
+        count += shareSave?.encodedBytesMax ?? 0
         for (key, value) in save.fields { count += key.utf8.count + 16 + (value?.encodedBytesMax ?? 0) }
         return count
     }

@@ -32,7 +32,10 @@ extension CKRecord {
             name: recordID.recordName, type: recordType, changeTag: changeTag, creator: creator.recordName,
             createdMilliseconds: milliseconds(created), modifier: (modifier ?? creator).recordName,
             modifiedMilliseconds: milliseconds(modified ?? created), parent: parent?.recordID.recordName)
-        guard let copy = CKRecord(Record(system: system, fields: fields), zoneID: recordID.zoneID, currentUser: nil)
+        guard
+            let copy = CKRecord.make(
+                Record(system: system, fields: fields), zoneID: recordID.zoneID,
+                context: AnswerContext(currentUser: nil))
         else {
             preconditionFailure("\(recordID) is no record's id on any server")
         }

@@ -58,11 +58,11 @@ struct RecordZoneChangeBatchTests {
     func storedBytes() async throws {
         /// A record as the server has it, and one field that is to be sent.
         @Sendable func stored(_ id: CKRecord.ID, byteCount: Int) -> CKRecord? {
-            let record = CKRecord(
+            let record = CKRecord.make(
                 Record(
                     system: SystemFields(name: id.recordName, type: "Note", changeTag: "1"),
                     fields: ["text": .string(String(repeating: "x", count: byteCount))]),
-                zoneID: id.zoneID, currentUser: nil)
+                zoneID: id.zoneID, context: AnswerContext(currentUser: nil))
             record?["done"] = true
             return record
         }

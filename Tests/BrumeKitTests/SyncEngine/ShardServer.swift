@@ -202,7 +202,8 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 ).get()
                 // Records take over what was saved when the answer arrives.
                 if isLost { return .modifyRecords(.failure(CKError(.serverResponseLost))) }
-                let results = try modification.results(answers, currentUser: user(device))
+                let results = try modification.results(
+                    answers, context: AnswerContext(currentUser: user(device)))
                 for case .failure(CKError.serverRecordChanged) in results.saveResults.values { trials.conflicts += 1 }
                 return .modifyRecords(
                     .success(
@@ -251,14 +252,14 @@ final class ShardServer: WorldServer, @unchecked Sendable {
     private func zoneChanges(
         _ device: String, _ id: CKRecordZone.ID, since token: CKServerChangeToken?, pageSize: Int
     ) -> Result<SyncEngineAnswer.ZonePage, CKError> {
-        let user = user(device)
+        let context = AnswerContext(currentUser: user(device))
         let request = ZoneChangesRequest(
             database: .private, zone: id.modelID, token: token?.bytes ?? [], resultsLimit: pageSize)
         return call(
             device, .recordsChanges, coder.encodeZoneChangesRequest(request), coder.decodeZoneChangesResponse
         ).map { page in
             SyncEngineAnswer.ZonePage(
-                modifications: page.records.map { .init(record: CKRecord($0, zoneID: id, currentUser: user)!) },
+                modifications: page.records.map { .init(record: CKRecord.make($0, zoneID: id, context: context)!) },
                 deletions: page.deletions.map {
                     .init(recordID: CKRecord.ID(recordName: $0.name, zoneID: id), recordType: $0.type)
                 },

@@ -131,6 +131,24 @@ struct SyncEngineSendTests {
         #expect(script.pending == [Sample.save("a")])
     }
 
+    @Test("keep a share whose participants were changed on its way", arguments: [false, true])
+    func changedShare(isChanged: Bool) {
+        let script = EngineScript(EngineScript.signedIn())
+        let share = CKShare(recordZoneID: Sample.id("a").zoneID)
+        let change = Sample.save(share.recordID.recordName)
+        script.add(change)
+        script.onBatch = { _ in
+            script.log.filter { $0 == "batch?" }.count == 1
+                ? .init(recordsToSave: [share], recordIDsToDelete: []) : nil
+        }
+        script.server = { request in
+            if case .modifyRecords = request, isChanged { share.addParticipant(.oneTimeURLParticipant()) }
+            return EngineScript.friendlyServer(request)
+        }
+        script.send()
+        #expect(script.pending == (isChanged ? [change] : []))
+    }
+
     @Test(
         "try again by themselves what passes, in the failed list all the same, and drop all else",
         arguments: (1...37).compactMap(CKError.Code.init))
