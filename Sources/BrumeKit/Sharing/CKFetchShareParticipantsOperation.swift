@@ -1,7 +1,8 @@
 /// Looks users up, to be added to a share.
 ///
-/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with
-/// `serverRejectedRequest`.
+/// Every address, number or record id gives a participant, pending and `privateUser`, who may read: so nobody learns
+/// who has an account. The server is not asked. A malformed item fails with `invalidArguments`; without an account, the
+/// operation and each item fail with `notAuthenticated`.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var items: [CKUserIdentity.LookupInfo]?
@@ -25,7 +26,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         set { parameters.items = newValue }
     }
 
-    /// Called once for each item, with the failure.
+    /// Called once for each item.
     public var perShareParticipantResultBlock:
         (
             (_ lookupInfo: CKUserIdentity.LookupInfo, _ participantResult: Result<CKShare.Participant, any Error>) ->
@@ -42,7 +43,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         set { parameters.ended = newValue }
     }
 
-    /// Called for each participant that was found, which is none.
+    /// Called for each participant, where there is no ``perShareParticipantResultBlock``.
     @available(*, deprecated, message: "Use perShareParticipantResultBlock")
     public var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
         get { parameters.oldEach }
@@ -57,14 +58,20 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     }
 
     override func execute(_ run: OperationRun) async {
-        let failure = await run.attempt { () throws(CKError) in throw CKError.noSharing }!
-        for item in parameters.items ?? [] {
-            parameters.each?(item, .failure(failure))
+        let failure = await run.attempt { () throws(CKError) in try run.container.checkAccount() }
+        var outcomes = ItemOutcomes<CKUserIdentity.LookupInfo>(failure: failure)
+        for item in withoutRepetitions(parameters.items ?? []) {
+            let result = outcomes.outcome(failure == nil ? item.participant.erased : nil, of: item)
+            if let block = parameters.each {
+                block(item, result)
+            } else if case .success(let participant) = result {
+                parameters.oldEach?(participant)
+            }
         }
         if let block = parameters.ended {
-            block(.failure(failure))
+            block(outcomes.result)
         } else {
-            parameters.oldEnd?(failure)
+            parameters.oldEnd?(outcomes.error)
         }
     }
 }

@@ -253,7 +253,7 @@ struct SharingTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("operations and calls for sharing fail in a sentence, item by item and at the end")
+    @Test("operations and calls for other users' shares fail in a sentence, item by item and at the end")
     func operations() async throws {
         let (container, folder) = try fakeContainer(transport)
         let transcript = Transcript()
@@ -262,11 +262,6 @@ struct SharingTests {
         metadata.perShareMetadataResultBlock = { transcript.add("metadata of \($0.lastPathComponent)", $1) }
         metadata.fetchShareMetadataResultBlock = { transcript.add("end", $0) }
         await metadata.finished { container.add(metadata) }
-        let info = CKUserIdentity.LookupInfo(emailAddress: "a@example.com")
-        let participants = CKFetchShareParticipantsOperation(userIdentityLookupInfos: [info])
-        participants.perShareParticipantResultBlock = { transcript.add("participant \($0.emailAddress ?? "")", $1) }
-        participants.fetchShareParticipantsResultBlock = { transcript.add("end", $0) }
-        await participants.finished { container.add(participants) }
         let access = CKShareRequestAccessOperation(shareURLs: [url])
         access.perShareAccessRequestResultBlock = { transcript.add("access to \($0.lastPathComponent)", $1) }
         access.shareAccessRequestResultBlock = { transcript.add("end", $0) }
@@ -281,16 +276,9 @@ struct SharingTests {
         #expect(
             transcript.lines == [
                 "metadata of share: serverRejectedRequest", "end: serverRejectedRequest",
-                "participant a@example.com: serverRejectedRequest", "end: serverRejectedRequest",
                 "access to share: serverRejectedRequest", "end: serverRejectedRequest",
                 "token: serverRejectedRequest", "end: operationCancelled",
             ])
-        await #expect(
-            performing: { try await container.shareParticipants(forEmailAddresses: ["a@example.com"]) },
-            throws: { CKError.serverRejectedRequest ~= $0 })
-        await #expect(
-            performing: { try await container.shareParticipants(for: [info]) },
-            throws: { CKError.serverRejectedRequest ~= $0 })
         await #expect(
             performing: { try await container.requestShareAccess(for: [url]) },
             throws: { CKError.serverRejectedRequest ~= $0 })
