@@ -74,6 +74,17 @@ struct NamesTests {
         let zone = try #require(CKRecordZone(Zone(id: ZoneID(name: "Z"), capabilities: .custom), currentUser: nil))
         #expect(zone.capabilities == [.fetchChanges, .atomic, .sharing, .zoneWideSharing])
         #expect(CKRecordZone(zoneName: "Z").capabilities == [])
+        #expect(zone.share == nil && CKRecordZone(zoneName: "Z").share == nil)
+    }
+
+    @Test("of a zone that is shared as a whole lead to its share, in copies and archives, too")
+    func sharedZone() throws {
+        let model = Zone(id: ZoneID(name: "Z"), capabilities: .custom, isShared: true)
+        let zone = try #require(CKRecordZone(model, currentUser: nil))
+        for zone in [zone, try #require(zone.copy() as? CKRecordZone), try archived(zone, as: CKRecordZone.self)] {
+            #expect(zone.share?.recordID == CKShare(recordZoneID: zone.zoneID).recordID)
+            #expect(zone.share?.action == CKRecord.ReferenceAction.none)
+        }
     }
 
     @Test("of tokens say nothing of their bytes")

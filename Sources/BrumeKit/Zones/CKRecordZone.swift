@@ -6,8 +6,8 @@ public import Foundation
 ///
 /// May be passed between threads.
 ///
-/// Differs from CloudKit: the server has no sharing and no encrypted values. ``share`` is nil, and a zone whose
-/// encryption scope was set to `perZone` can't be saved.
+/// Differs from CloudKit: the server has no encrypted values, and a zone whose encryption scope was set to `perZone`
+/// can't be saved.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// What has an encryption key of its own. Raw values are CloudKit's.
     public enum EncryptionScope: Int, Sendable {
@@ -56,8 +56,15 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         set { scope.withLock { $0 = newValue } }
     }
 
-    /// The share of the whole zone; nil, because the server has no sharing yet.
-    public var share: CKRecord.Reference? { nil }
+    private let isShared: Bool
+
+    /// The share of the whole zone, of ``CKShare/init(recordZoneID:)``, as the server said when the zone was saved or
+    /// fetched; nil without one, and when only hierarchies of the zone's records are shared.
+    public var share: CKRecord.Reference? {
+        guard isShared else { return nil }
+        return CKRecord.Reference(
+            recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: zoneID), action: .none)
+    }
 
     /// A zone of the current user, to be saved.
     ///
@@ -74,10 +81,12 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// A zone as the server describes it.
     package init(
-        zoneID: CKRecordZone.ID, capabilities: Capabilities, firstFetchToken: CKServerChangeToken? = nil
+        zoneID: CKRecordZone.ID, capabilities: Capabilities, isShared: Bool = false,
+        firstFetchToken: CKServerChangeToken? = nil
     ) {
         self.zoneID = zoneID
         self.capabilities = capabilities
+        self.isShared = isShared
         self.firstFetchToken = firstFetchToken
     }
 
@@ -91,7 +100,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// A zone of its own with the same values.
     public func copy(with zone: NSZone? = nil) -> Any {
-        let copy = CKRecordZone(zoneID: zoneID, capabilities: capabilities)
+        let copy = CKRecordZone(zoneID: zoneID, capabilities: capabilities, isShared: isShared)
         copy.encryptionScope = encryptionScope
         return copy
     }
@@ -99,12 +108,13 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// Archives are read under secure coding.
     public static var supportsSecureCoding: Bool { true }
 
-    /// Writes id and capabilities into a keyed archive.
+    /// Writes id, capabilities and the share into a keyed archive.
     public func encode(with coder: NSCoder) {
         coder.requireKeyedCoding(for: CKRecordZone.self)
         coder.encode(zoneID, forKey: "ZoneID")
         coder.encode(Int64(bitPattern: UInt64(capabilities.rawValue)), forKey: "Capabilities")
         coder.encode(Int64(encryptionScope.rawValue), forKey: "EncryptionScope")
+        coder.encode(isShared, forKey: "IsShared")
     }
 
     /// Reads an archived zone; nil when the archive holds no valid one.
@@ -114,6 +124,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         self.zoneID = zoneID
         let bits = coder.containsValue(forKey: "Capabilities") ? coder.decodeInt64(forKey: "Capabilities") : 0
         capabilities = Capabilities(rawValue: UInt(UInt64(bitPattern: bits)))
+        isShared = coder.boolIfPresent(forKey: "IsShared") ?? false
         firstFetchToken = nil
         super.init()
         if coder.containsValue(forKey: "EncryptionScope"), coder.decodeInt64(forKey: "EncryptionScope") == 1 {
@@ -128,6 +139,7 @@ extension CKRecordZone {
         guard let zoneID = CKRecordZone.ID(zone.id, currentUser: currentUser) else { return nil }
         self.init(
             zoneID: zoneID, capabilities: Capabilities(rawValue: UInt(zone.capabilities.rawValue)),
+            isShared: zone.isShared,
             firstFetchToken: zone.changeToken.isEmpty ? nil : CKServerChangeToken(bytes: zone.changeToken))
     }
 }
