@@ -110,6 +110,24 @@ struct MakingTests {
         #expect(CKRecord(coder: unarchiver)?.recordChangeTag == "3")
     }
 
+    @Test("a share has the URL, the owner and the participants of a saved one, and goes through an app's archive")
+    func share() throws {
+        let root = note("list")
+        let share = CKShare(rootRecord: root)
+        share[CKShare.SystemFieldKey.title] = "Groceries"
+        share.addParticipant(.oneTimeURLParticipant())
+        share.participants[1].permission = .readWrite
+        let saved = try #require(share.asSaved(changeTag: "3") as? CKShare)
+        #expect(root.asSaved().share?.recordID == share.recordID)
+        #expect(share.url == nil && saved.url?.fragment == "Groceries")
+        #expect(saved.oneTimeURL(for: saved.participants[1].participantID) != saved.url)
+        #expect(saved.participants.map(\.permission) == [.readWrite, .readWrite])
+        #expect(saved.currentUserParticipant === saved.owner)
+        let archive = try NSKeyedArchiver.archivedData(withRootObject: saved, requiringSecureCoding: true)
+        let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: archive))
+        #expect(read.url == saved.url && read.participants == saved.participants && read.recordChangeTag == "3")
+    }
+
     @Test("notifications of each kind say what they were given, and are read again from their payload")
     func notifications() throws {
         let query = CKNotification.query(

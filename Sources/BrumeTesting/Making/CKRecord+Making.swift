@@ -13,7 +13,8 @@ extension CKRecord {
     /// ```
     ///
     /// A real server takes its tag for that of an older version: saving the copy there is a conflict, or, where there
-    /// is no such record, `unknownItem`. Assets and encrypted values stay behind.
+    /// is no such record, `unknownItem`. Assets and encrypted values stay behind. The copy of a `CKShare` is a
+    /// `CKShare`: it shows its participants as a server would, and its URL leads nowhere.
     ///
     /// - Parameters:
     ///   - changeTag: What ``BrumeKit/CKRecord/recordChangeTag`` says.
@@ -32,10 +33,12 @@ extension CKRecord {
             name: recordID.recordName, type: recordType, changeTag: changeTag, creator: creator.recordName,
             createdMilliseconds: milliseconds(created), modifier: (modifier ?? creator).recordName,
             modifiedMilliseconds: milliseconds(modified ?? created), parent: parent?.recordID.recordName)
+        let record = Record(
+            system: system, fields: fields, share: share?.recordID.recordName,
+            shareDetails: (self as? CKShare)?.savedView(addedMilliseconds: system.modifiedMilliseconds))
         guard
             let copy = CKRecord.make(
-                Record(system: system, fields: fields), zoneID: recordID.zoneID,
-                context: AnswerContext(currentUser: nil))
+                record, zoneID: recordID.zoneID, context: AnswerContext(currentUser: CKShare.madeUser))
         else {
             preconditionFailure("\(recordID) is no record's id on any server")
         }
