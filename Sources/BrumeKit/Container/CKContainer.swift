@@ -9,7 +9,8 @@ public import Foundation
 /// Its own calls are made at the quality of service `userInitiated`; see `configuredWith(configuration:group:body:)`.
 ///
 /// Differs from CloudKit: the server and the account come from a ``BrumeConfiguration``; pushes come through
-/// ``notifications`` instead of the app delegate; there is no sharing yet, and nobody is discovered.
+/// ``notifications`` instead of the app delegate; other users' shares can't be
+/// accepted yet, and nobody is discovered.
 public final class CKContainer: NSObject, Sendable {
     let core: ContainerCore
     let defaults: CallDefaults
@@ -24,7 +25,7 @@ public final class CKContainer: NSObject, Sendable {
     /// The database that all users of the app share. Reads need no account.
     public let publicCloudDatabase: CKDatabase
 
-    /// Zones that other users share with this one. Sharing is not there yet, so there are none: what reads finds
+    /// Zones that other users share with this one. Shares can't be accepted yet, so there are none: what reads finds
     /// nothing, and what writes throws `badDatabase`.
     public let sharedCloudDatabase: CKDatabase
 

@@ -64,7 +64,7 @@ public final class CKDatabase: NSObject, Sendable {
         case .shared:
             throw CKError(
                 .badDatabase,
-                message: "sharing is not there yet, so nothing can be in the shared database; use the private one")
+                message: "shares can't be accepted yet, so nothing can be in the shared database; use the private one")
         }
     }
 }
@@ -72,7 +72,7 @@ public final class CKDatabase: NSObject, Sendable {
 extension CKError {
     /// What is asked of any zone of the shared database.
     static var noSharedZone: CKError {
-        CKError(.zoneNotFound, message: "the shared database has no zones, as sharing is not there yet")
+        CKError(.zoneNotFound, message: "the shared database has no zones, as shares can't be accepted yet")
     }
 
     /// The server's answer has another shape than the request asks for.

@@ -1,6 +1,6 @@
 /// Takes part in shares.
 ///
-/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with
+/// Differs from CloudKit: other users' shares can't be accepted yet, so each item, and the operation, fails with
 /// `serverRejectedRequest`.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Fetches what shares' URLs lead to.
 ///
-/// Differs from CloudKit: the server has no sharing yet, so each item, and the operation, fails with
+/// Differs from CloudKit: other users' shares can't be accepted yet, so each item, and the operation, fails with
 /// `serverRejectedRequest`.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {

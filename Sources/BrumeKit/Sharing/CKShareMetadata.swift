@@ -2,7 +2,7 @@ public import Foundation
 
 /// What a share's URL leads to, before the share is accepted: used as `CKShare.Metadata`.
 ///
-/// Differs from CloudKit: a server that shares makes these, and there is none yet, so an app never gets one.
+/// Differs from CloudKit: other users' shares can't be accepted yet, so an app never gets one.
 public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: all is immutable.
 

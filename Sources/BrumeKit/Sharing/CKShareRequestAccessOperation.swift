@@ -2,7 +2,7 @@ public import Foundation
 
 /// Asks the owners of shares for access.
 ///
-/// Differs from CloudKit: the server has no sharing yet, so each URL, and the operation, fails with
+/// Differs from CloudKit: users can't ask to take part yet, so each URL, and the operation, fails with
 /// `serverRejectedRequest`.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {

@@ -2,7 +2,7 @@ extension CKSyncEngine {
     /// How an engine works.
     public struct Configuration: Sendable {
         /// The database to keep in step with: a private one. A public one traps. In the shared one there is nothing to
-        /// fetch, as sharing is not there yet, and what is sent there fails with `badDatabase`.
+        /// fetch, as shares can't be accepted yet, and what is sent there fails with `badDatabase`.
         public var database: CKDatabase
 
         /// The state that the last ``CKSyncEngine/Event/stateUpdate(_:)`` of the launch before gave; nil at the first.
