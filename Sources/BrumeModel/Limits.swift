@@ -268,6 +268,9 @@ package enum Limits {
     /// as a whole, some 10 nanoseconds a byte. The first share of a request always has room.
     package static let shareBytesPerRequest = 1024 * 1024
 
+    /// Bytes of a share's URL: more than the longest that the server makes, with a title of some hundred characters.
+    package static let shareURLBytes = 2_048
+
     /// Shares of one zone: what a new one shares is compared with the roots of all others.
     package static let sharesPerZone = 1_000
 }

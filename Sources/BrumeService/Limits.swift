@@ -254,6 +254,9 @@ package enum ServiceLimits {
     /// Open calls of one account or address, over all of its connections: as many as eight connections may have.
     package static let callsPerAccount = 1_024
 
+    /// URLs of shares that led one account nowhere in a minute, and its requests for access, before it has to wait.
+    package static let shareLinkFailuresPerMinute = 60
+
     /// Calls that wait for one database to be loaded; of one account as many as are free, so that there is always one
     /// for somebody else. For one more a call is refused with a time to come back: as many again would take longer than
     /// the load.

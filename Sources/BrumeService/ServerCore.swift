@@ -45,6 +45,7 @@ package final class ServerCore: @unchecked Sendable {
     let containersAtStart: [String]
     /// The containers that are served, when the operator has named none.
     private let servedContainers: Lock<ServedContainers>
+    let shareLinkLimits = ShareLinkLimits()
     /// Whether several accounts write.
     let diskSharing = DiskSharing()
     /// What each account and address uses at a time.

@@ -637,6 +637,51 @@ void   brume__server__v1__query_response_view__free_unpacked
   assert(message->base.descriptor == &brume__server__v1__query_response_view__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__server__v1__share_metadata_response_view__init
+                     (Brume__Server__V1__ShareMetadataResponseView         *message)
+{
+  static const Brume__Server__V1__ShareMetadataResponseView init_value = BRUME__SERVER__V1__SHARE_METADATA_RESPONSE_VIEW__INIT;
+  *message = init_value;
+}
+size_t brume__server__v1__share_metadata_response_view__get_packed_size
+                     (const Brume__Server__V1__ShareMetadataResponseView *message)
+{
+  assert(message->base.descriptor == &brume__server__v1__share_metadata_response_view__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__server__v1__share_metadata_response_view__pack
+                     (const Brume__Server__V1__ShareMetadataResponseView *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__server__v1__share_metadata_response_view__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__server__v1__share_metadata_response_view__pack_to_buffer
+                     (const Brume__Server__V1__ShareMetadataResponseView *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__server__v1__share_metadata_response_view__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Server__V1__ShareMetadataResponseView *
+       brume__server__v1__share_metadata_response_view__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Server__V1__ShareMetadataResponseView *)
+     protobuf_c_message_unpack (&brume__server__v1__share_metadata_response_view__descriptor,
+                                allocator, len, data);
+}
+void   brume__server__v1__share_metadata_response_view__free_unpacked
+                     (Brume__Server__V1__ShareMetadataResponseView *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__server__v1__share_metadata_response_view__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor brume__server__v1__record_view__field_descriptors[9] =
 {
   {
@@ -1493,5 +1538,160 @@ const ProtobufCMessageDescriptor brume__server__v1__query_response_view__descrip
   brume__server__v1__query_response_view__field_indices_by_name,
   1,  brume__server__v1__query_response_view__number_ranges,
   (ProtobufCMessageInit) brume__server__v1__query_response_view__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__server__v1__share_metadata_response_view__field_descriptors[10] =
+{
+  {
+    "container",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, container),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, zone),
+    &brume__v1__zone_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, share),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "root",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, root),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "root_record",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, root_record),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "role",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, role),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "permission",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, permission),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_accepted",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, is_accepted),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__ShareMetadataResponseView, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__server__v1__share_metadata_response_view__field_indices_by_name[] = {
+  0,   /* field[0] = container */
+  1,   /* field[1] = environment */
+  8,   /* field[8] = is_accepted */
+  7,   /* field[7] = permission */
+  6,   /* field[6] = role */
+  4,   /* field[4] = root */
+  5,   /* field[5] = root_record */
+  3,   /* field[3] = share */
+  9,   /* field[9] = user */
+  2,   /* field[2] = zone */
+};
+static const ProtobufCIntRange brume__server__v1__share_metadata_response_view__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 10 }
+};
+const ProtobufCMessageDescriptor brume__server__v1__share_metadata_response_view__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.server.v1.ShareMetadataResponseView",
+  "ShareMetadataResponseView",
+  "Brume__Server__V1__ShareMetadataResponseView",
+  "brume.server.v1",
+  sizeof(Brume__Server__V1__ShareMetadataResponseView),
+  10,
+  brume__server__v1__share_metadata_response_view__field_descriptors,
+  brume__server__v1__share_metadata_response_view__field_indices_by_name,
+  1,  brume__server__v1__share_metadata_response_view__number_ranges,
+  (ProtobufCMessageInit) brume__server__v1__share_metadata_response_view__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -877,7 +877,7 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[31] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[33] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -894,6 +894,8 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[31] =
   { "METHOD_SUBSCRIPTIONS_FETCH", "BRUME__V1__METHOD__METHOD_SUBSCRIPTIONS_FETCH", 65 },
   { "METHOD_SUBSCRIPTIONS_LIST", "BRUME__V1__METHOD__METHOD_SUBSCRIPTIONS_LIST", 66 },
   { "METHOD_NOTIFICATIONS_OPEN", "BRUME__V1__METHOD__METHOD_NOTIFICATIONS_OPEN", 80 },
+  { "METHOD_SHARES_METADATA", "BRUME__V1__METHOD__METHOD_SHARES_METADATA", 96 },
+  { "METHOD_SHARES_REQUEST_ACCESS", "BRUME__V1__METHOD__METHOD_SHARES_REQUEST_ACCESS", 97 },
   { "METHOD_ADMIN_ADD_ACCOUNT", "BRUME__V1__METHOD__METHOD_ADMIN_ADD_ACCOUNT", 256 },
   { "METHOD_ADMIN_LIST_ACCOUNTS", "BRUME__V1__METHOD__METHOD_ADMIN_LIST_ACCOUNTS", 257 },
   { "METHOD_ADMIN_REMOVE_ACCOUNT", "BRUME__V1__METHOD__METHOD_ADMIN_REMOVE_ACCOUNT", 258 },
@@ -912,26 +914,26 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[31] =
   { "METHOD_ADMIN_HANDLES", "BRUME__V1__METHOD__METHOD_ADMIN_HANDLES", 274 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{256, 15},{272, 28},{0, 31}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{256, 17},{272, 30},{0, 33}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[31] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[33] =
 {
-  { "METHOD_ADMIN_ADD_ACCOUNT", 15 },
-  { "METHOD_ADMIN_CREATE_TOKEN", 18 },
-  { "METHOD_ADMIN_DEPLOY_SCHEMA", 23 },
-  { "METHOD_ADMIN_EXPORT_SCHEMA", 21 },
-  { "METHOD_ADMIN_HANDLES", 30 },
-  { "METHOD_ADMIN_IMPORT_SCHEMA", 22 },
-  { "METHOD_ADMIN_LIST_ACCOUNTS", 16 },
-  { "METHOD_ADMIN_LIST_CONTAINERS", 29 },
-  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 26 },
-  { "METHOD_ADMIN_QUOTA", 28 },
-  { "METHOD_ADMIN_REMOVE_ACCOUNT", 17 },
-  { "METHOD_ADMIN_RESET_SCHEMA", 24 },
-  { "METHOD_ADMIN_REVOKE_TOKENS", 19 },
-  { "METHOD_ADMIN_SET_ROLE_MEMBER", 25 },
-  { "METHOD_ADMIN_SNAPSHOT", 20 },
-  { "METHOD_ADMIN_STATS", 27 },
+  { "METHOD_ADMIN_ADD_ACCOUNT", 17 },
+  { "METHOD_ADMIN_CREATE_TOKEN", 20 },
+  { "METHOD_ADMIN_DEPLOY_SCHEMA", 25 },
+  { "METHOD_ADMIN_EXPORT_SCHEMA", 23 },
+  { "METHOD_ADMIN_HANDLES", 32 },
+  { "METHOD_ADMIN_IMPORT_SCHEMA", 24 },
+  { "METHOD_ADMIN_LIST_ACCOUNTS", 18 },
+  { "METHOD_ADMIN_LIST_CONTAINERS", 31 },
+  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 28 },
+  { "METHOD_ADMIN_QUOTA", 30 },
+  { "METHOD_ADMIN_REMOVE_ACCOUNT", 19 },
+  { "METHOD_ADMIN_RESET_SCHEMA", 26 },
+  { "METHOD_ADMIN_REVOKE_TOKENS", 21 },
+  { "METHOD_ADMIN_SET_ROLE_MEMBER", 27 },
+  { "METHOD_ADMIN_SNAPSHOT", 22 },
+  { "METHOD_ADMIN_STATS", 29 },
   { "METHOD_DATABASES_CHANGES", 10 },
   { "METHOD_HEALTH_CHECK", 1 },
   { "METHOD_NOTIFICATIONS_OPEN", 14 },
@@ -940,6 +942,8 @@ static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[31] 
   { "METHOD_RECORDS_FETCH", 6 },
   { "METHOD_RECORDS_MODIFY", 5 },
   { "METHOD_RECORDS_QUERY", 8 },
+  { "METHOD_SHARES_METADATA", 15 },
+  { "METHOD_SHARES_REQUEST_ACCESS", 16 },
   { "METHOD_SUBSCRIPTIONS_FETCH", 12 },
   { "METHOD_SUBSCRIPTIONS_LIST", 13 },
   { "METHOD_SUBSCRIPTIONS_MODIFY", 11 },
@@ -955,11 +959,11 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  31,
+  33,
   brume__v1__method__enum_values_by_number,
-  31,
+  33,
   brume__v1__method__enum_values_by_name,
-  8,
+  9,
   brume__v1__method__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -9,7 +9,9 @@ struct ShareViewTests {
     private static let owner = RandomShare.user(0)
 
     private static func view(_ share: Share, for viewer: Share.Viewer = .manager) -> ShareView {
-        share.view(for: viewer, owner: owner) { "/share/\($0.map { String($0, radix: 16) }.joined())" }
+        share.view(for: viewer, owner: owner) { secret, oneTimeSecret in
+            "/share/\((oneTimeSecret ?? secret).map { String($0, radix: 16) }.joined())"
+        }
     }
 
     private static func stored(_ part: SharingPart, type: String = Names.shareType) -> SharedBytes {

@@ -135,7 +135,7 @@ extension Share {
     }
 
     /// In a time that does not tell how much of a guess was right.
-    static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+    package static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         one.count == other.count && zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
@@ -148,7 +148,7 @@ extension Share {
     package static let unknownURL = ServiceError(
         .unknownItem, "there is no share at this URL for this user; ask its owner for an invitation")
 
-    private static let mayNeedVerification = ServiceError(
+    package static let mayNeedVerification = ServiceError(
         .participantMayNeedVerification,
         "the share is for those who were invited: have the server's operator enter the e-mail address or phone number"
             + " that the invitation names for this account")

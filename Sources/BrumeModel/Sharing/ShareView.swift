@@ -72,14 +72,17 @@ package struct ShareView: Equatable, Sendable {
 extension Share {
     /// What a viewer is shown: ``seen(by:)`` with the owner, and URLs in place of secrets.
     ///
-    /// - Parameter url: Makes the URL that holds a secret.
-    package func view(for viewer: Viewer, owner: String, url: (_ secret: [UInt8]) -> String) -> ShareView {
+    /// - Parameter url: Makes the URL of a share's secret, or the one that holds a one-time secret, too.
+    package func view(
+        for viewer: Viewer, owner: String, url: (_ secret: [UInt8], _ oneTimeSecret: [UInt8]?) -> String
+    ) -> ShareView {
         let seen = seen(by: viewer)
         return ShareView(
-            url: url(seen.secret), publicPermission: publicPermission, allowsAccessRequests: allowsAccessRequests,
+            url: url(secret, seen.secret == secret ? nil : seen.secret), publicPermission: publicPermission,
+            allowsAccessRequests: allowsAccessRequests,
             participants: [.owner(owner)]
                 + seen.participants.map { participant in
-                    var view = participant.view(url: url)
+                    var view = participant.view { url(secret, $0) }
                     // The only one whom they are shown is themselves, who may be known by a handle alone.
                     if case .linkHolder(let visitor, _) = viewer { view.user = visitor.user }
                     return view
@@ -105,7 +108,7 @@ extension ShareParticipant {
 }
 
 extension ShareParticipant.Role {
-    fileprivate var shown: ShareView.Role {
+    package var shown: ShareView.Role {
         switch self {
         case .administrator: .administrator
         case .privateUser: .privateUser

@@ -23,6 +23,8 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let subscriptionsFetch = Method(rawValue: 65)
     package static let subscriptionsList = Method(rawValue: 66)
     package static let notificationsOpen = Method(rawValue: 80)
+    package static let sharesMetadata = Method(rawValue: 96)
+    package static let sharesRequestAccess = Method(rawValue: 97)
     package static let adminAddAccount = Method(rawValue: 256)
     package static let adminListAccounts = Method(rawValue: 257)
     package static let adminRemoveAccount = Method(rawValue: 258)

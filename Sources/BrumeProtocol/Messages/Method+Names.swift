@@ -9,6 +9,7 @@ extension Method {
         .subscriptionsModify: "Subscriptions.Modify", .subscriptionsFetch: "Subscriptions.Fetch",
         .subscriptionsList: "Subscriptions.List",
         .notificationsOpen: "Notifications.Open",
+        .sharesMetadata: "Shares.Metadata", .sharesRequestAccess: "Shares.RequestAccess",
         .adminAddAccount: "Admin.AddAccount", .adminListAccounts: "Admin.ListAccounts",
         .adminRemoveAccount: "Admin.RemoveAccount", .adminCreateToken: "Admin.CreateToken",
         .adminRevokeTokens: "Admin.RevokeTokens", .adminSnapshot: "Admin.Snapshot",

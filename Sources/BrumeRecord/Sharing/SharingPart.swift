@@ -83,6 +83,27 @@ extension StoredRecord {
         }
     }
 
+    /// A checked share as it introduces itself to a user who takes no part: its owner, and its title, kind and picture.
+    ///
+    /// - Parameter details: As in ``shown(_:details:)``.
+    package static func introducing(_ share: SharedBytes, details: [UInt8]) throws(ServiceError) -> SharedBytes {
+        let parts = try parts(of: share)
+        let system = SystemFields(
+            name: parts.system.name, type: parts.system.type, changeTag: parts.system.changeTag,
+            creator: parts.system.creator, createdMilliseconds: parts.system.createdMilliseconds)
+        let fields = parts.fields.filter { Names.shareFields.contains($0.key) }
+        return shown(SharedBytes(encode(system, fields: fields)), details: details)
+    }
+
+    /// A checked root as it is shown to users who came by the URL of its share: without its parent, which is not shared
+    /// with it.
+    package static func introducingRoot(_ root: SharedBytes) throws(ServiceError) -> SharedBytes {
+        var parts = try parts(of: root)
+        let part = root.withUnsafeBytes { sharing(of: $0) }
+        parts.system.parent = nil
+        return shown(SharedBytes(encode(parts.system, sharing: part, fields: parts.fields)))
+    }
+
     /// A checked record that says something else of sharing, as a save would make it that changes nothing else.
     package static func resharing(
         _ record: SharedBytes, _ part: SharingPart, changeTag: String, user: String, savedMilliseconds: Int64

@@ -34,6 +34,8 @@ extension DataRequest {
             let (scope, ids) = try coder.decodeFetchSubscriptionsRequest(payload)
             self = .fetchSubscriptions(scope, ids)
         case .subscriptionsList: self = .listSubscriptions(try coder.decodeListSubscriptionsRequest(payload))
+        case .sharesMetadata: self = .shareMetadata(try coder.decodeShareMetadataRequest(payload))
+        case .sharesRequestAccess: self = .requestShareAccess(url: try coder.decodeRequestAccessRequest(payload))
         default: throw ServiceError(.invalidArguments, "method \(method.rawValue) is not in protocol version 1")
         }
     }

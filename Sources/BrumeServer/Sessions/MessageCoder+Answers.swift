@@ -19,6 +19,8 @@ extension MessageCoder {
         case .allZones(let zones): encodeListZonesResponse(zones)
         case .subscriptions(let subscriptions): encodeFetchSubscriptionsResponse(subscriptions)
         case .allSubscriptions(let subscriptions): encodeListSubscriptionsResponse(subscriptions)
+        case .shareMetadata(let metadata): encodeShareMetadataResponse(metadata)
+        case .shareAccessRequested: encodeRequestAccessResponse()
         case .health(let status): encodeHealthResponse(status)
         case .administration(let answer): encode(answer)
         }

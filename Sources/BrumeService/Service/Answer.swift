@@ -20,6 +20,8 @@ package enum Answer: Sendable {
     case allZones([Zone])
     case subscriptions([Result<Subscription, ServiceError>])
     case allSubscriptions([Subscription])
+    indirect case shareMetadata(ShareMetadata<SharedBytes>)
+    case shareAccessRequested
     indirect case health(HealthStatus)
     indirect case administration(AdminAnswer)
 }
@@ -56,7 +58,9 @@ extension Answer {
         case .allZones(let zones): Self.byteCount(of: zones.map(\.id))
         case .subscriptions(let subscriptions): subscriptions.count * Self.subscriptionBytes
         case .allSubscriptions(let subscriptions): subscriptions.count * Self.subscriptionBytes
-        case .queryPlan, .health, .administration: Self.subscriptionBytes
+        case .shareMetadata(let metadata):
+            metadata.share.count + (metadata.rootRecord?.count ?? 0) + Self.subscriptionBytes
+        case .queryPlan, .health, .administration, .shareAccessRequested: Self.subscriptionBytes
         }
     }
 
@@ -78,7 +82,7 @@ extension Answer {
 
     fileprivate var holdsRecords: Bool {
         switch self {
-        case .recordsModified, .records, .queryPage, .zoneChanges: true
+        case .recordsModified, .records, .queryPage, .zoneChanges, .shareMetadata: true
         default: false
         }
     }
@@ -117,6 +121,9 @@ extension Answer {
         case .zoneChanges(var page):
             page.records = SharedBytes.gathering(page.records)
             return .zoneChanges(page)
+        case .shareMetadata(var metadata):
+            metadata.rootRecord = metadata.rootRecord.map { SharedBytes.gathering([$0])[0] }
+            return .shareMetadata(metadata)
         default: return self
         }
     }

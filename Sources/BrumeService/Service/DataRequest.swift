@@ -14,6 +14,8 @@ package enum DataRequest: Sendable {
     case modifySubscriptions(ModifySubscriptionsRequest)
     case fetchSubscriptions(DatabaseScope, [String])
     case listSubscriptions(DatabaseScope)
+    case shareMetadata(ShareMetadataRequest)
+    case requestShareAccess(url: String)
 
     var scope: DatabaseScope {
         switch self {
@@ -27,6 +29,17 @@ package enum DataRequest: Sendable {
         case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
             .listSubscriptions(let scope):
             scope
+        case .shareMetadata, .requestShareAccess: .private
+        }
+    }
+
+    /// The URL of a share whose database it is for, which is mostly another user's; nil for all requests to the client's
+    /// own databases.
+    var shareURL: String? {
+        switch self {
+        case .shareMetadata(let request): request.url
+        case .requestShareAccess(let url): url
+        default: nil
         }
     }
 
@@ -65,6 +78,7 @@ package enum DataRequest: Sendable {
     /// that was new when they came, could name any number of containers, and so fill the memory with empty databases.
     func keepsEmptyDatabase(of identity: Identity) -> Bool {
         guard case .account = identity.role else { return false }
+        if shareURL != nil { return false }
         return identity.newContainerOf == nil || operation != nil || identity.privateDatabase?.scope == scope
     }
 }

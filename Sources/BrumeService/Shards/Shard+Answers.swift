@@ -8,6 +8,7 @@ extension Shard {
     func answer(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare, operation: Operation
     ) throws(ServiceError) -> Answer {
+        if request.shareURL != nil { return try answer(toLink: request, in: loaded, identity: identity, share: share) }
         let database = loaded.database
         let caller = try Authorisation.grant(
             in: database.id, to: identity, access: access(of: identity, to: database.id))
@@ -43,6 +44,7 @@ extension Shard {
         case .fetchRecords(let request):
             return .records(database.fetchRecords(request, caller: caller))
         case .query, .explainQuery: preconditionFailure("a query runs in slices")
+        case .shareMetadata, .requestShareAccess: preconditionFailure("a share's URL leads elsewhere")
         case .zoneChanges(let request):
             let scope = sealer.scope(database.id, zone: request.zone.name)
             let token = try sealer.open(request.token, kind: .zone, scope: scope)

@@ -39,15 +39,15 @@ extension Shard {
         let identity = client.identity
         if !client.hasUserRecords, request.leavesTrace(for: identity) { noteTrace(of: client) }
         // Most requests are for the client's own database, which belongs to this loop and stays while the client does.
-        if request.scope == .private, let home = client.home, databases.isUsable(home) {
+        if request.scope == .private, let home = client.home, databases.isUsable(home), request.shareURL == nil {
             return serve(request, ticket: ticket, in: home, to: responder)
         }
         let id: DatabaseID
-        switch Authorisation.database(for: request.scope, of: identity) {
+        switch database(for: request, of: identity) {
         case .success(let database): id = database
         case .failure(let error): return responder.finish(.failure(error))
         }
-        let owner = server.shard(at: identity.placement(of: id))
+        let owner = request.shareURL == nil ? server.shard(at: identity.placement(of: id)) : server.shard(of: id)
         if owner === self {
             switch databases.access(id, of: client.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
             case .loaded(let loaded):

@@ -2,22 +2,17 @@ internal import BrumeModel
 internal import BrumeStore
 internal import BrumeSystem
 
-/// Where a share is, as its URL tells the server that made it.
-struct ShareLocation: Equatable {
-    /// The zone's owner: a user record name.
-    let owner: String
-    /// See ``ShareURLs/digest(ofContainer:_:)``.
-    let containerDigest: [UInt8]
-    let secret: [UInt8]
-}
-
 /// The URLs of shares: `https://HOST/share/TOKEN`, or the path alone where the operator has named no address.
 ///
 /// ```
 /// TOKEN, in base64url, is sealed (``DeterministicSeal``), version 1:
+///      1  environment
 ///     16  the owner: the hexadecimal digits of the user record name
-///     16  digest of the environment and the container
+///      8  the zone's incarnation, big-endian
 ///     20  the share's secret
+///      1  1 if it is for whoever comes first, else 0
+///     20  if so, that invitation's secret
+///      n  the container's name
 /// ```
 ///
 /// So no list of shares has to be kept in step, a URL shows nothing of whose it is, and one that was made up leads to
@@ -28,7 +23,6 @@ final class ShareURLs {
     private static let version: UInt8 = 1
     private static let path = "/share/"
     private static let nameBytes = 16
-    private static let digestBytes = 16
 
     private let seal: DeterministicSeal
     private let secrets: MessageAuthentication
@@ -42,46 +36,57 @@ final class ShareURLs {
         self.publicURL = publicURL
     }
 
-    /// What a container of an environment is known by in URLs.
-    static func digest(ofContainer container: String, _ environment: Environment) -> [UInt8] {
-        Array(SHA256.digest([environment.rawValue] + Array(container.utf8)).prefix(digestBytes))
-    }
-
     /// How the shares of a private database get their secrets and URLs. Secrets are codes of where they were made:
     /// nobody can work them out without the server's key, and no two are the same, as a place in history is taken once.
     func addresses(of database: DatabaseID) -> ShareAddresses {
-        let digest = Self.digest(ofContainer: database.container, database.environment)
-        let name = Array(database.owner.utf8)
+        let front =
+            [database.environment.rawValue] + Array(database.owner.utf8) + Array(database.container.utf8)
         func secret(_ numbers: [UInt64]) -> [UInt8] {
-            var message = digest + name
+            var message = front
             for number in numbers { withUnsafeBytes(of: number.bigEndian) { message.append(contentsOf: $0) } }
             return Array(secrets.authenticate(message).prefix(Share.secretByteCount))
         }
         return ShareAddresses(
             newSecret: { secret([UInt64($0.run), $0.sequence, $0.zone, $0.index]) }, secretOfZone: { secret([$0]) },
-            url: { [self] in url(ShareLocation(owner: database.owner, containerDigest: digest, secret: $0)) })
+            url: { [self] link in url(of: link, in: database) })
     }
 
-    func url(_ location: ShareLocation) -> String {
-        guard let name = Self.bytes(ofName: location.owner) else {
+    private func url(of link: ShareLink, in database: DatabaseID) -> String {
+        guard let name = Self.bytes(ofName: database.owner) else {
             preconditionFailure("the owner of a share has no user record name")
         }
-        let token = seal.seal(name + location.containerDigest + location.secret, version: Self.version)
-        return publicURL + Self.path + Base64URL.text(token)
+        var text = [database.environment.rawValue] + name
+        withUnsafeBytes(of: link.zone.bigEndian) { text.append(contentsOf: $0) }
+        text += link.secret
+        text.append(link.oneTimeSecret == nil ? 0 : 1)
+        text += link.oneTimeSecret ?? []
+        text += Array(database.container.utf8)
+        return publicURL + Self.path + Base64URL.text(seal.seal(text, version: Self.version))
     }
 
     /// Where a URL of this server leads to, whatever host it names and whatever stands behind the token; nil for any
     /// other.
-    func location(_ url: String) -> ShareLocation? {
+    func place(_ url: String) -> (database: DatabaseID, link: ShareLink)? {
         guard let path = url.firstRange(of: Self.path) else { return nil }
         let token = url[path.upperBound...].prefix { $0 != "#" && $0 != "?" }
-        guard let sealed = Base64URL.bytes(String(token)), sealed.first == Self.version, let text = seal.open(sealed),
-            text.count == Self.nameBytes + Self.digestBytes + Share.secretByteCount
+        guard let sealed = Base64URL.bytes(String(token)), sealed.first == Self.version, let text = seal.open(sealed)
         else { return nil }
-        return ShareLocation(
-            owner: Self.name(of: text[..<Self.nameBytes]),
-            containerDigest: Array(text[Self.nameBytes...].prefix(Self.digestBytes)),
-            secret: Array(text.suffix(Share.secretByteCount)))
+        var rest = text[...]
+        func take(_ count: Int) -> [UInt8] {
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+        guard let environment = take(1).first.flatMap(Environment.init) else { return nil }
+        let owner = Self.name(of: take(Self.nameBytes))
+        let zone = take(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+        let secret = take(Share.secretByteCount)
+        let oneTimeSecret = take(1) == [1] ? take(Share.secretByteCount) : nil
+        let container = String(decoding: rest, as: UTF8.self)
+        guard Names.isUserRecordName(owner), Names.problemWithContainer(container) == nil else { return nil }
+        return (
+            DatabaseID(container: container, environment: environment, scope: .private, owner: owner),
+            ShareLink(zone: zone, secret: secret, oneTimeSecret: oneTimeSecret)
+        )
     }
 
     private static func bytes(ofName name: String) -> [UInt8]? {
@@ -90,7 +95,7 @@ final class ShareURLs {
         return (0..<nameBytes).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] }
     }
 
-    private static func name(of bytes: ArraySlice<UInt8>) -> String {
+    private static func name(of bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var name = [UInt8(ascii: "_")]
         for byte in bytes { name += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }

@@ -107,7 +107,7 @@ extension Database {
             var recordCost = record.count
             if !isDeleted, slots.marks(of: entry.slot).contains(.sharing) {
                 // What was read of the share is part of what the page costs.
-                record = showing(to: id.owner).shown(record)
+                record = showing(to: id.owner, zone: zoneStates[index].incarnation).shown(record)
                 recordCost += record.count
             }
             if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot)) }

@@ -35,7 +35,8 @@ extension Database {
                 var record = Database.project(stored, request.desiredKeys)
                 var cost = record.count
                 if zoneStates[index].slots.marks(of: slot).contains(.sharing) {
-                    record = showing(to: caller?.user ?? id.owner).shown(record)
+                    record = showing(to: caller?.user ?? id.owner, zone: zoneStates[index].incarnation)
+                        .shown(record)
                     cost += record.count
                 }
                 if bytes > 0, bytes + cost > Limits.pageBytes {
@@ -53,7 +54,8 @@ extension Database {
         guard case .success(let index) = zoneIndex(of: zone) else { return [] }
         let slots = zoneStates[index].slots
         return zoneStates[index].liveSlots.map { slot, record in
-            record.marks.contains(.sharing) ? showing(to: id.owner).shown(record.bytes) : slots.bytes(of: slot)
+            record.marks.contains(.sharing)
+                ? showing(to: id.owner, zone: zoneStates[index].incarnation).shown(record.bytes) : slots.bytes(of: slot)
         }
     }
 

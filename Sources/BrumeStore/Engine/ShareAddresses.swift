@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 
 /// How the secrets and the URLs of a database's shares are made. A server gives functions of its own key.
 package final class ShareAddresses {
@@ -24,12 +24,12 @@ package final class ShareAddresses {
     /// The secret of the shares of a whole zone: the same however often it is shared, and another for a zone of the
     /// same name that is made again.
     package let secretOfZone: (_ incarnation: UInt64) -> [UInt8]
-    /// The URL that holds a secret.
-    package let url: (_ secret: [UInt8]) -> String
+    /// The URL of a share.
+    package let url: (ShareLink) -> String
 
     package init(
         newSecret: @escaping (Place) -> [UInt8], secretOfZone: @escaping (_ incarnation: UInt64) -> [UInt8],
-        url: @escaping (_ secret: [UInt8]) -> String
+        url: @escaping (ShareLink) -> String
     ) {
         self.newSecret = newSecret
         self.secretOfZone = secretOfZone
@@ -44,6 +44,9 @@ package final class ShareAddresses {
         }
         return ShareAddresses(
             newSecret: { secret($0.sequence, $0.zone << 16 | $0.index + 1) }, secretOfZone: { secret($0, 0) },
-            url: { secret in "/share/" + secret.map { String($0, radix: 16) }.joined(separator: "-") })
+            url: { link in
+                let secrets = link.secret + (link.oneTimeSecret ?? [])
+                return "/share/" + secrets.map { String($0, radix: 16) }.joined(separator: "-")
+            })
     }
 }

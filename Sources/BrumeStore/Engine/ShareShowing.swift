@@ -6,6 +6,8 @@ struct ShareShowing {
     /// The zone's owner, and the user who is shown the records: user record names.
     let owner: String
     let user: String
+    /// The zone's incarnation.
+    let zone: UInt64
     let addresses: ShareAddresses
 
     func shown(_ record: SharedBytes) -> SharedBytes {
@@ -13,8 +15,13 @@ struct ShareShowing {
         if part.storedShare.isEmpty { return StoredRecord.shown(record) }
         let share = ShareShowing.share(part)
         guard let viewer = share.viewer(user, owner: owner) else { return StoredRecord.shown(record) }
-        let view = share.view(for: viewer, owner: owner, url: addresses.url)
-        return StoredRecord.shown(record, details: ShareViewCoder.encode(view))
+        return StoredRecord.shown(record, details: ShareViewCoder.encode(view(share, for: viewer)))
+    }
+
+    func view(_ share: Share, for viewer: Share.Viewer) -> ShareView {
+        share.view(for: viewer, owner: owner) { secret, oneTimeSecret in
+            addresses.url(ShareLink(zone: zone, secret: secret, oneTimeSecret: oneTimeSecret))
+        }
     }
 
     /// The share in a record that was checked when it came into memory.
@@ -27,7 +34,8 @@ struct ShareShowing {
 }
 
 extension Database {
-    func showing(to user: String) -> ShareShowing {
-        ShareShowing(owner: id.owner, user: user, addresses: shareAddresses)
+    /// - Parameter zone: The incarnation of the zone whose records are shown.
+    func showing(to user: String, zone: UInt64) -> ShareShowing {
+        ShareShowing(owner: id.owner, user: user, zone: zone, addresses: shareAddresses)
     }
 }

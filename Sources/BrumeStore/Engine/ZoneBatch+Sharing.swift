@@ -61,7 +61,7 @@ extension ZoneBatch {
 
     /// A record that concerns sharing, as the caller is shown it.
     func shown(_ record: SharedBytes) -> SharedBytes {
-        ShareShowing(owner: owner, user: caller.user, addresses: shareAddresses).shown(record)
+        ShareShowing(owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses).shown(record)
     }
 
     // MARK: What goes

@@ -6,8 +6,10 @@ struct ZoneSharing: Equatable, Sendable {
     private(set) var shares: [String: Int32] = [:]
     /// The slots of roots, by the name of their share. A share of the whole zone has none.
     private(set) var roots: [String: Int32] = [:]
+    /// The slots of what is a root or was one, by secret.
+    private var secrets: [[UInt8]: Int32] = [:]
 
-    var isEmpty: Bool { shares.isEmpty && roots.isEmpty }
+    var isEmpty: Bool { shares.isEmpty && secrets.isEmpty && roots.isEmpty }
 
     /// Whether there is no share in the zone.
     var isWithoutShares: Bool { shares.isEmpty }
@@ -17,6 +19,7 @@ struct ZoneSharing: Equatable, Sendable {
         guard let part = record.sharing else { return }
         if !part.storedShare.isEmpty { shares[record.name] = slot }
         if !part.share.isEmpty { roots[part.share] = slot }
+        if !part.secret.isEmpty { secrets[part.secret] = slot }
     }
 
     /// Notes that a record leaves its slot, for good or for a newer version.
@@ -25,10 +28,14 @@ struct ZoneSharing: Equatable, Sendable {
         if !part.storedShare.isEmpty { shares[record.name] = nil }
         // Another record may be the root by now.
         if roots[part.share] == slot { roots[part.share] = nil }
+        if secrets[part.secret] == slot { secrets[part.secret] = nil }
     }
 
-    /// About what it takes in memory: a look-up by name for each share and each root.
-    var approximateBytes: Int { (shares.count + roots.count) * ZoneSharing.entryBytes }
+    /// The slot of the record that is the root of the shares with a secret, or was.
+    func root(ofSecret secret: [UInt8]) -> Int32? { secrets[secret] }
+
+    /// About what it takes in memory: a look-up by name for each share and root, and one by secret.
+    var approximateBytes: Int { (shares.count + roots.count + secrets.count) * ZoneSharing.entryBytes }
 
     private static let entryBytes = 96
 }

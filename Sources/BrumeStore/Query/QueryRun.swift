@@ -219,7 +219,7 @@ package final class QueryRun {
             var record = Database.project(stored, desiredKeys)
             var cost = record.count
             if targets[zone].slots.marks(of: slot).contains(.sharing) {
-                record = database.showing(to: database.id.owner).shown(record)
+                record = database.showing(to: database.id.owner, zone: targets[zone].incarnation).shown(record)
                 cost += record.count
             }
             if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: stored.count) }

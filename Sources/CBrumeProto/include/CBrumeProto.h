@@ -12,6 +12,7 @@
 #include "v1-query.pb-c.h"
 #include "v1-record.pb-c.h"
 #include "v1-records.pb-c.h"
+#include "v1-shares.pb-c.h"
 #include "v1-sharing.pb-c.h"
 #include "v1-subscriptions.pb-c.h"
 #include "v1-zones.pb-c.h"

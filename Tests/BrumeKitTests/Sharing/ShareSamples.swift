@@ -23,7 +23,9 @@ enum ShareSamples {
 
     /// What the server shows its owner of a share that it has.
     static func view(of share: Share) -> ShareView {
-        share.view(for: .manager, owner: owner) { "/share/\($0.map { String($0, radix: 16) }.joined())" }
+        share.view(for: .manager, owner: owner) { secret, oneTimeSecret in
+            "/share/\((oneTimeSecret ?? secret).map { String($0, radix: 16) }.joined())"
+        }
     }
 
     static func invited(

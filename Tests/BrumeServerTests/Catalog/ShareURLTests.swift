@@ -10,39 +10,50 @@ struct ShareURLTests {
     private static let database = DatabaseID(
         container: "iCloud.test", environment: .development, scope: .private,
         owner: "_0123456789abcdef0123456789abcdef")
-    private static let location = ShareLocation(
-        owner: database.owner, containerDigest: ShareURLs.digest(ofContainer: "iCloud.test", .development),
-        secret: [UInt8](100..<120))
+    private static let link = ShareLink(zone: 7 << 20, secret: [UInt8](100..<120))
+    private static let oneTimeLink = ShareLink(
+        zone: 7 << 20, secret: [UInt8](100..<120), oneTimeSecret: [UInt8](140..<160))
 
     private let urls = ShareURLs(key: key, publicURL: "")
 
+    private func url(_ link: ShareLink = link, of urls: ShareURLs? = nil) -> String {
+        (urls ?? self.urls).addresses(of: Self.database).url(link)
+    }
+
     @Test("leads to where it was made, whatever host stands before it and whatever title behind")
     func roundTrip() {
-        let url = urls.url(Self.location)
-        #expect(url.hasPrefix("/share/") && url.utf8.count < 120)
-        let named = ShareURLs(key: Self.key, publicURL: "https://brume.example.com:8443").url(Self.location)
-        #expect(named == "https://brume.example.com:8443" + url)
-        for text in [url, named, "https://elsewhere" + url, url + "#Groceries", url + "?x=1#Groceries"] {
-            #expect(urls.location(text) == Self.location, "\(text)")
+        for link in [Self.link, Self.oneTimeLink] {
+            let url = url(link)
+            #expect(url.hasPrefix("/share/") && url.utf8.count < 160)
+            let named = self.url(link, of: ShareURLs(key: Self.key, publicURL: "https://brume.example.com:8443"))
+            #expect(named == "https://brume.example.com:8443" + url)
+            for text in [url, named, "https://elsewhere" + url, url + "#Groceries", url + "?x=1#Groceries"] {
+                #expect(urls.place(text)?.link == link && urls.place(text)?.database == Self.database, "\(text)")
+            }
+            #expect(self.url(link) == url, "the same each time")
         }
-        #expect(urls.url(Self.location) == url, "the same each time")
+        let longest = DatabaseID(
+            container: "iCloud." + String(repeating: "c", count: Limits.nameCharacters - 7), environment: .production,
+            scope: .private, owner: Self.database.owner)
+        let url = urls.addresses(of: longest).url(Self.oneTimeLink)
+        #expect(urls.place(url)?.database == longest && url.utf8.count < Limits.shareURLBytes / 2)
     }
 
     @Test("leads nowhere when it is changed, made up, or of another server")
     func strangers() {
-        let url = urls.url(Self.location)
+        let url = url()
         let other = ShareURLs(key: [UInt8](2...33), publicURL: "")
-        #expect(other.location(url) == nil && urls.location(other.url(Self.location)) == nil)
+        #expect(other.place(url) == nil && urls.place(self.url(of: other)) == nil)
         for text in ["", "/share/", "/share/#a", "/share/a", "/share/" + String(repeating: "A", count: 91), "share"] {
-            #expect(urls.location(text) == nil, "\(text)")
+            #expect(urls.place(text) == nil, "\(text)")
         }
         let token = Array(url.utf8)
         for index in "/share/".utf8.count..<token.count {
             var changed = token
             changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
-            #expect(urls.location(String(decoding: changed, as: UTF8.self)) == nil, "place \(index)")
+            #expect(urls.place(String(decoding: changed, as: UTF8.self)) == nil, "place \(index)")
         }
-        #expect(urls.location(String(url.dropLast())) == nil && urls.location(url + "A") == nil)
+        #expect(urls.place(String(url.dropLast())) == nil && urls.place(url + "A") == nil)
     }
 
     @Test("holds another secret for each place in each database")
@@ -61,7 +72,7 @@ struct ShareURLTests {
             }
             secrets.append(addresses.secretOfZone(1))
             #expect(addresses.secretOfZone(1) == addresses.secretOfZone(1))
-            #expect(urls.location(addresses.url(secrets[0]))?.owner == database.owner)
+            #expect(urls.place(addresses.url(ShareLink(zone: 1, secret: secrets[0])))?.database == database)
         }
         #expect(Set(secrets).count == secrets.count && secrets.allSatisfy { $0.count == Share.secretByteCount })
         let other = ShareURLs(key: [UInt8](2...33), publicURL: "").addresses(of: Self.database)

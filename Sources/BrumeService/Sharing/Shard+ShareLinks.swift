@@ -1,0 +1,68 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// What users do who have the URL of a share.
+extension Shard {
+    /// The database that a request is for: one of the client's own, or that of the share whose URL the request names.
+    func database(for request: DataRequest, of identity: Identity) -> Result<DatabaseID, ServiceError> {
+        guard let url = request.shareURL else { return Authorisation.database(for: request.scope, of: identity) }
+        guard case .account(let name) = identity.role else {
+            return .failure(ServiceError(.notAuthenticated, "sharing needs an account; connect with its token"))
+        }
+        if let refusal = server.shareLinkLimits.refusal(of: name, nowNanoseconds: loop.nowNanoseconds) {
+            return .failure(refusal)
+        }
+        guard let place = shareURLs.place(url) else {
+            server.shareLinkLimits.note(name, nowNanoseconds: loop.nowNanoseconds)
+            return .failure(Share.unknownURL)
+        }
+        return .success(place.database)
+    }
+
+    /// What a request that names a share's URL is answered with. On the loop of the share's database.
+    func answer(
+        toLink request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare
+    ) throws(ServiceError) -> Answer {
+        guard case .account(let name) = identity.role, let url = request.shareURL, let place = shareURLs.place(url),
+            place.database == loaded.database.id
+        else { preconditionFailure("a share's URL led to another database") }
+        let visitor = try visitor(name, in: place.database)
+        let now = loop.nowNanoseconds
+        switch request {
+        case .shareMetadata(let request):
+            do throws(ServiceError) {
+                return .shareMetadata(
+                    try loaded.database.shareMetadata(
+                        place.link, for: visitor, wantsRoot: request.wantsRoot, rootKeys: request.rootKeys))
+            } catch {
+                server.shareLinkLimits.note(name, nowNanoseconds: now)
+                throw error
+            }
+        case .requestShareAccess:
+            server.shareLinkLimits.note(name, nowNanoseconds: now)
+            if let refusal = writeRefusal ?? share.undurableRefusal { throw refusal }
+            let (outcome, commit) = try loaded.database.requestAccess(
+                place.link, by: visitor, nowMilliseconds: wallClockMilliseconds)
+            if let commit {
+                let origin = ChangeOrigin(identity, in: loaded.database.id)
+                guard append(commit, to: loaded, origin: origin, by: share) else { throw .databaseLost }
+            }
+            guard outcome != .alreadyInvited else {
+                throw ServiceError(
+                    .participantAlreadyInvited, "the user takes part in the share, or was invited; accept it")
+            }
+            return .shareAccessRequested
+        default: preconditionFailure("a request names a share's URL, and is none that can")
+        }
+    }
+
+    /// The account as a visitor of a database: its user there, and the handles that it has now.
+    private func visitor(_ name: String, in database: DatabaseID) throws(ServiceError) -> ShareVisitor {
+        guard let account = server.accounts.account(named: name) else { throw ServerCore.unknownToken }
+        return ShareVisitor(
+            user: server.secrets.userRecordName(
+                accountID: account.id, container: database.container, environment: database.environment),
+            handles: [Handle(email: account.email), Handle(phone: account.phone)].compactMap(\.self))
+    }
+}

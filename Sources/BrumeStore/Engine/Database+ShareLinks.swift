@@ -1,0 +1,98 @@
+package import BrumeModel
+internal import BrumeRecord
+
+/// What whoever has a share's URL may do (Documentation/CloudKit.md, Sharing).
+extension Database {
+    /// What a URL leads to, as its bearer may see it: the owner and who takes part as always, anybody else with the
+    /// owner and themselves alone, and without the share's own fields.
+    ///
+    /// - Parameters:
+    ///   - wantsRoot: Whether the shared record is to come, too.
+    ///   - rootKeys: Its fields; nil for all.
+    /// - Throws: `unknownItem` where it leads nowhere for the user, whatever the reason, and
+    ///   `participantMayNeedVerification`.
+    package func shareMetadata(
+        _ link: ShareLink, for visitor: ShareVisitor, wantsRoot: Bool, rootKeys: DesiredKeys?
+    ) throws(ServiceError) -> ShareMetadata<SharedBytes> {
+        guard let place = place(of: link) else { throw Share.unknownURL }
+        let state = zoneStates[place.zone]
+        let record = state[place.share]
+        let showing = showing(to: visitor.user, zone: state.incarnation)
+        var metadata = ShareMetadata(
+            container: id.container, environment: id.environment, zone: ZoneID(name: state.name, owner: id.owner),
+            share: SharedBytes(), root: place.root.map { state[$0].name } ?? "", role: .owner, permission: .readWrite,
+            isAccepted: true, user: visitor.user)
+        let share = ShareShowing.share(record.sharing ?? SharingPart())
+        let standing = share.standing(of: visitor, through: link.key, owner: id.owner)
+        switch standing {
+        case .owner: break
+        case .accepted(let participant), .invited(let participant):
+            metadata.role = participant.role.shown
+            metadata.permission = participant.permission
+            metadata.isAccepted = participant.isAccepted
+        case .welcome:
+            (metadata.role, metadata.permission) = (.publicUser, share.publicPermission)
+            metadata.isAccepted = false
+        case .mayNeedVerification: throw Share.mayNeedVerification
+        case .stranger: throw Share.unknownURL
+        }
+        if metadata.isAccepted {
+            metadata.share = showing.shown(record.bytes)
+        } else {
+            let view = showing.view(share, for: .linkHolder(visitor, secret: link.key))
+            metadata.share = try StoredRecord.introducing(record.bytes, details: ShareViewCoder.encode(view))
+        }
+        if wantsRoot, let root = place.root {
+            let bytes = Database.project(state[root].bytes, rootKeys)
+            metadata.rootRecord =
+                standing == .owner ? StoredRecord.shown(bytes) : try StoredRecord.introducingRoot(bytes)
+        }
+        return metadata
+    }
+
+    /// A user asks to take part. The share's tag stays, so that those who ask can't make the owner's saves fail.
+    ///
+    /// - Returns: What became of it, and the commit if it is new to the owner.
+    package func requestAccess(
+        _ link: ShareLink, by visitor: ShareVisitor, nowMilliseconds: Int64
+    ) throws(ServiceError) -> (outcome: Share.AccessRequestOutcome, commit: Commit?) {
+        guard let place = place(of: link) else { return (.ignored, nil) }
+        let record = zoneStates[place.zone][place.share]
+        var share = ShareShowing.share(record.sharing ?? SharingPart())
+        let outcome = share.requestAccess(
+            visitor, through: link.key, owner: id.owner, nowMilliseconds: nowMilliseconds)
+        guard outcome == .noted else { return (outcome, nil) }
+        let parts = try StoredRecord.parts(of: record.bytes)
+        let bytes = StoredRecord.encode(
+            parts.system, sharing: SharingPart(storedShare: ShareCoder.encode(share)), fields: parts.fields)
+        var builder = CommitBuilder(sequence: sequence + 1)
+        let incarnation = zoneStates[place.zone].incarnation
+        put(
+            SharedBytes(bytes), marks: record.marks, replacing: place.share, references: .none, inZoneAt: place.zone,
+            of: incarnation, into: &builder)
+        note(place.share, .updated, inZoneAt: place.zone, into: &builder)
+        noteChange(inZoneAt: place.zone, isNewEntry: false)
+        builder.touch(
+            TouchedZone(
+                zone: ZoneID(name: zoneStates[place.zone].name), incarnation: incarnation,
+                recordTypes: [Names.shareType], isNew: false, isDeleted: false))
+        return (outcome, finish(builder, nowMilliseconds: nowMilliseconds))
+    }
+
+    /// The share that a link leads to: the index of its zone, its slot and that of its root, which the share of a whole
+    /// zone has none of; nil where there is no such share now.
+    private func place(of link: ShareLink) -> (zone: Int, share: Int32, root: Int32?)? {
+        guard let index = zoneIndexOfIncarnation[link.zone], zoneStates[index].incarnation != 0 else { return nil }
+        let sharing = zoneStates[index].sharing
+        if let root = sharing.root(ofSecret: link.secret) {
+            guard let name = zoneStates[index][root].sharing?.share, let share = sharing.shares[name] else {
+                return nil
+            }
+            return (index, share, root)
+        }
+        guard let share = sharing.shares[Names.zoneShare], sharing.roots[Names.zoneShare] == nil,
+            Share.isEqual(link.secret, shareAddresses.secretOfZone(link.zone))
+        else { return nil }
+        return (index, share, nil)
+    }
+}
