@@ -264,9 +264,13 @@ package enum Limits {
     /// Each is looked for among a share's hundred participants.
     package static let changesPerShareSave = itemsPerRequest
 
-    /// Bytes that the stored shares which one request saves take beside their fields: each is read, changed and written
-    /// as a whole, some 10 nanoseconds a byte. The first share of a request always has room.
-    package static let shareBytesPerRequest = 1024 * 1024
+    /// Bytes of the stored shares that one request reads beside their fields, to change and to show them: some 10
+    /// nanoseconds a byte. It is ten times what the largest share takes.
+    package static let shareBytesPerRequest = 2 * 1024 * 1024
+
+    /// Participants of the shares that the answer of one request shows: each may need a URL of its own, which takes
+    /// some 5 microseconds to seal. It is forty full shares.
+    package static let participantsShownPerRequest = 4_000
 
     /// Bytes of a share's URL: more than the longest that the server makes, with a title of some hundred characters.
     package static let shareURLBytes = 2_048

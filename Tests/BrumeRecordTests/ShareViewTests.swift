@@ -93,8 +93,9 @@ struct ShareViewTests {
     func resharing() throws {
         let stored = Self.stored(SharingPart(share: "share", secret: [UInt8](1...20)), type: "List")
         let secret = [UInt8](1...20)
-        let bytes = try StoredRecord.resharing(
-            stored, SharingPart(secret: secret), changeTag: "8", user: RandomShare.user(2), savedMilliseconds: 6)
+        let bytes = try StoredRecord.resharing(stored, SharingPart(secret: secret)) { system in
+            (system.changeTag, system.modifiedMilliseconds) = ("8", 6)
+        }
         let record = try Self.decode(SharedBytes(bytes))
         #expect(record.share == nil && record.system.changeTag == "8" && record.system.modifiedMilliseconds == 6)
         #expect(record.system.creator == Self.owner && record.system.createdMilliseconds == 5)

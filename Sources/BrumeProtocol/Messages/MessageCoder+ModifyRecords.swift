@@ -40,6 +40,7 @@ extension MessageCoder {
         }
         try RequestChecks.itemCount(items, "saves and deletions")
         try Self.checkListMessages(message)
+        try Self.checkShareChanges(message)
         let zones = try values(message.pointee.zones, message.pointee.n_zones) {
             (zone) throws(ServiceError) in try self.zoneModification(zone)
         }
@@ -73,6 +74,26 @@ extension MessageCoder {
                 the lists of a request hold \(count) places and references; the limit is \(Limits.listMessagesPerRequest): \
                 send fewer records at a time, and spread longer lists over several records
                 """)
+        }
+    }
+
+    /// Checks how much the shares of a request change, before any of it is read.
+    private static func checkShareChanges(
+        _ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>
+    ) throws(ServiceError) {
+        var count = 0
+        for zone in UnsafeBufferPointer(start: request.pointee.zones, count: request.pointee.n_zones) {
+            for save in UnsafeBufferPointer(start: zone!.pointee.saves, count: zone!.pointee.n_saves) {
+                guard let change = save!.pointee.share?.pointee else { continue }
+                count += change.n_removals + change.n_participants + change.n_denials
+                count += change.n_blocks + change.n_unblocks
+            }
+        }
+        guard count <= Limits.changesPerShareSave else {
+            throw ServiceError(
+                .limitExceeded,
+                "the shares of a request change \(count) participants and requests; the limit is "
+                    + "\(Limits.changesPerShareSave): send them in several requests")
         }
     }
 

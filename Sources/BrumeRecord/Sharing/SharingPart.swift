@@ -87,31 +87,53 @@ extension StoredRecord {
     ///
     /// - Parameter details: As in ``shown(_:details:)``.
     package static func introducing(_ share: SharedBytes, details: [UInt8]) throws(ServiceError) -> SharedBytes {
-        let parts = try parts(of: share)
-        let system = SystemFields(
-            name: parts.system.name, type: parts.system.type, changeTag: parts.system.changeTag,
-            creator: parts.system.creator, createdMilliseconds: parts.system.createdMilliseconds)
-        let fields = parts.fields.filter { Names.shareFields.contains($0.key) }
-        return shown(SharedBytes(encode(system, fields: fields)), details: details)
+        let introduced = try resharing(project(share, keys: Names.shareFields), SharingPart()) { system in
+            (system.modifier, system.modifiedMilliseconds) = ("", 0)
+        }
+        return shown(SharedBytes(introduced), details: details)
     }
 
     /// A checked root as it is shown to users who came by the URL of its share: without its parent, which is not shared
     /// with it.
     package static func introducingRoot(_ root: SharedBytes) throws(ServiceError) -> SharedBytes {
-        var parts = try parts(of: root)
-        let part = root.withUnsafeBytes { sharing(of: $0) }
-        parts.system.parent = nil
-        return shown(SharedBytes(encode(parts.system, sharing: part, fields: parts.fields)))
+        let share = root.withUnsafeBytes { rootedShare(of: $0) }
+        return SharedBytes(try resharing(root, SharingPart(share: share)) { $0.parent = nil })
     }
 
-    /// A checked record that says something else of sharing, as a save would make it that changes nothing else.
+    /// The name of the share whose root a checked record is; empty when it is none.
+    package static func rootedShare(of bytes: UnsafeRawBufferPointer) -> String {
+        var reader = WireReader(bytes)
+        while let element = try? reader.next(), element.number <= UInt64(SharingPart.shareNumber) {
+            if element.number == UInt64(SharingPart.shareNumber) {
+                return String(decoding: element.content, as: UTF8.self)
+            }
+        }
+        return ""
+    }
+
+    /// A checked record with other system fields, and something else to say of sharing. Its fields are copied as they
+    /// are.
     package static func resharing(
-        _ record: SharedBytes, _ part: SharingPart, changeTag: String, user: String, savedMilliseconds: Int64
+        _ record: SharedBytes, _ part: SharingPart, _ change: (inout SystemFields) -> Void
     ) throws(ServiceError) -> [UInt8] {
-        var parts = try parts(of: record)
-        parts.system.changeTag = changeTag
-        parts.system.modifier = user
-        parts.system.modifiedMilliseconds = savedMilliseconds
-        return encode(parts.system, sharing: part, fields: parts.fields)
+        let fieldsStart = withoutFields(record).count
+        var system = try parts(of: record.part(0..<fieldsStart)).system
+        change(&system)
+        var bytes = encode(system, sharing: part, fields: [])
+        bytes.reserveCapacity(bytes.count + record.count - fieldsStart)
+        record.part(fieldsStart..<record.count).withUnsafeBytes { bytes.append(contentsOf: $0) }
+        return bytes
+    }
+
+    /// A checked record's system fields alone.
+    package static func withoutFields(_ record: SharedBytes) -> SharedBytes {
+        let count = record.withUnsafeBytes { bytes in
+            var reader = WireReader(bytes)
+            while let element = try? reader.next() {
+                if element.number >= UInt64(fieldsNumber) { return element.range.lowerBound }
+            }
+            return bytes.count
+        }
+        return record.part(0..<count)
     }
 }

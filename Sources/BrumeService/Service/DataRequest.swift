@@ -33,8 +33,8 @@ package enum DataRequest: Sendable {
         }
     }
 
-    /// The URL of a share whose database it is for, which is mostly another user's; nil for all requests to the client's
-    /// own databases.
+    /// The URL of a share whose database it is for, which is mostly another user's; nil for all requests to the
+    /// client's own databases.
     var shareURL: String? {
         switch self {
         case .shareMetadata(let request): request.url

@@ -47,7 +47,8 @@ final class ShareURLs {
             return Array(secrets.authenticate(message).prefix(Share.secretByteCount))
         }
         return ShareAddresses(
-            newSecret: { secret([UInt64($0.run), $0.sequence, $0.zone, $0.index]) }, secretOfZone: { secret([$0]) },
+            newSecret: { secret([UInt64($0.run), $0.sequence, $0.zone, $0.index]) },
+            secretOfZone: { secret([UInt64($0), $1]) },
             url: { [self] link in url(of: link, in: database) })
     }
 

@@ -106,9 +106,9 @@ extension Database {
             var record = isDeleted ? SharedBytes() : Database.project(slots.bytes(of: entry.slot), desiredKeys)
             var recordCost = record.count
             if !isDeleted, slots.marks(of: entry.slot).contains(.sharing) {
-                // What was read of the share is part of what the page costs.
+                // What was read of the share is part of what the page costs, and URLs take longer than their bytes.
                 record = showing(to: id.owner, zone: zoneStates[index].incarnation).shown(record)
-                recordCost += record.count
+                recordCost += 2 * record.count
             }
             if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot)) }
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil

@@ -37,7 +37,7 @@ extension Database {
                 if zoneStates[index].slots.marks(of: slot).contains(.sharing) {
                     record = showing(to: caller?.user ?? id.owner, zone: zoneStates[index].incarnation)
                         .shown(record)
-                    cost += record.count
+                    cost += 2 * record.count
                 }
                 if bytes > 0, bytes + cost > Limits.pageBytes {
                     isFull = true

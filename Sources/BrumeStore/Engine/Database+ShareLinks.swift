@@ -62,9 +62,9 @@ extension Database {
         let outcome = share.requestAccess(
             visitor, through: link.key, owner: id.owner, nowMilliseconds: nowMilliseconds)
         guard outcome == .noted else { return (outcome, nil) }
-        let parts = try StoredRecord.parts(of: record.bytes)
-        let bytes = StoredRecord.encode(
-            parts.system, sharing: SharingPart(storedShare: ShareCoder.encode(share)), fields: parts.fields)
+        let bytes = try StoredRecord.resharing(
+            record.bytes, SharingPart(storedShare: ShareCoder.encode(share))
+        ) { _ in }
         var builder = CommitBuilder(sequence: sequence + 1)
         let incarnation = zoneStates[place.zone].incarnation
         put(
@@ -91,7 +91,7 @@ extension Database {
             return (index, share, root)
         }
         guard let share = sharing.shares[Names.zoneShare], sharing.roots[Names.zoneShare] == nil,
-            Share.isEqual(link.secret, shareAddresses.secretOfZone(link.zone))
+            ShareShowing.share(zoneStates[index][share].sharing ?? SharingPart()).isOpened(by: link.secret)
         else { return nil }
         return (index, share, nil)
     }

@@ -241,9 +241,10 @@ struct ReferenceGraph {
 
     private func shareSlot(ofRoot node: Node) -> Int32? {
         guard let slot = records[Int(node)].slot, zone.slots.marks(of: slot).contains(.sharing),
-            let share = zone[slot].sharing?.share, !share.isEmpty
+            zone.sharing.shares[records[Int(node)].name] != slot
         else { return nil }
-        return zone.sharing.shares[share]
+        let share = zone[slot].withBytes { StoredRecord.rootedShare(of: $0) }
+        return share.isEmpty ? nil : zone.sharing.shares[share]
     }
 
     // MARK: Parents

@@ -21,14 +21,15 @@ package final class ShareAddresses {
 
     /// A secret of 20 bytes that nobody guesses.
     package let newSecret: (Place) -> [UInt8]
-    /// The secret of the shares of a whole zone: the same however often it is shared, and another for a zone of the
-    /// same name that is made again.
-    package let secretOfZone: (_ incarnation: UInt64) -> [UInt8]
+    /// The secret of the shares of a whole zone, from the run that made it and its incarnation: the same however often
+    /// it is shared, and another for a zone of the same name that is made again.
+    package let secretOfZone: (_ run: UInt32, _ incarnation: UInt64) -> [UInt8]
     /// The URL of a share.
     package let url: (ShareLink) -> String
 
     package init(
-        newSecret: @escaping (Place) -> [UInt8], secretOfZone: @escaping (_ incarnation: UInt64) -> [UInt8],
+        newSecret: @escaping (Place) -> [UInt8],
+        secretOfZone: @escaping (_ run: UInt32, _ incarnation: UInt64) -> [UInt8],
         url: @escaping (ShareLink) -> String
     ) {
         self.newSecret = newSecret
@@ -43,7 +44,7 @@ package final class ShareAddresses {
                 + [number, index].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
         }
         return ShareAddresses(
-            newSecret: { secret($0.sequence, $0.zone << 16 | $0.index + 1) }, secretOfZone: { secret($0, 0) },
+            newSecret: { secret($0.sequence, $0.zone << 16 | $0.index + 1) }, secretOfZone: { secret($1, 0) },
             url: { link in
                 let secrets = link.secret + (link.oneTimeSecret ?? [])
                 return "/share/" + secrets.map { String($0, radix: 16) }.joined(separator: "-")

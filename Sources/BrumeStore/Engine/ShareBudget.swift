@@ -1,25 +1,36 @@
 internal import BrumeModel
 
-/// What the saves of shares in one request may cost the loop: each share is read, changed and written as a whole, and
-/// each participant that changes is looked for among all.
+/// What shares may cost the loop in one request: each is read, changed and written as a whole, each participant that
+/// changes is looked for among all, and each that is shown may need a URL that has to be sealed.
+///
+/// What was spent stays spent, whether or not the item fails in the end. An item that finds no room fails by itself.
 struct ShareBudget: Sendable {
+    /// Records whose parents may still be followed: see ``ShareTree``.
+    var steps = ShareTree.stepLimit
     private var changes = Limits.changesPerShareSave
     private var bytes = Limits.shareBytesPerRequest
-    private var isUntouched = true
+    private var shownParticipants = Limits.participantsShownPerRequest
 
-    /// Takes one save. Throws `limitExceeded`, and takes nothing, when there is no room for it; the first always has
-    /// room for the bytes.
-    ///
-    /// - Parameter storedBytes: The share as it is stored; 0 for a new one.
-    mutating func take(_ edit: ShareEdit, over storedBytes: Int) throws(ServiceError) {
-        guard edit.changeCount <= changes, isUntouched || storedBytes <= bytes else { throw ShareBudget.isSpent }
-        isUntouched = false
+    /// Takes the changes of a save.
+    mutating func take(_ edit: ShareEdit) throws(ServiceError) {
+        guard edit.changeCount <= changes else { throw ShareBudget.isSpent }
         changes -= edit.changeCount
-        bytes = max(0, bytes - storedBytes)
+    }
+
+    /// Takes room for a share that is about to be read.
+    mutating func takeReading(of byteCount: Int) throws(ServiceError) {
+        guard byteCount <= bytes else { throw ShareBudget.isSpent }
+        bytes -= byteCount
+    }
+
+    /// Takes room for a share that is about to be shown.
+    mutating func takeShowing(of share: Share) throws(ServiceError) {
+        guard share.participants.count < shownParticipants else { throw ShareBudget.isSpent }
+        shownParticipants -= share.participants.count + 1
     }
 
     private static let isSpent = ServiceError(
         .limitExceeded,
-        "a request changes \(Limits.changesPerShareSave) participants and requests of shares at most, and shares of"
-            + " \(Limits.shareBytesPerRequest) bytes; send the item in another request")
+        "the shares of this request have more participants, or change more of them, than one request may; send the item"
+            + " in another one")
 }

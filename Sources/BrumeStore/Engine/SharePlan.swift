@@ -17,7 +17,7 @@ struct SharePlan {
 
     init(
         of modification: ZoneModification<CheckedFields>, in zone: ZoneState, scope: DatabaseScope,
-        secretOfZone: (_ incarnation: UInt64) -> [UInt8], newSecret: () -> [UInt8]
+        steps: inout Int, secretOfZone: (_ incarnation: UInt64) -> [UInt8], newSecret: () -> [UInt8]
     ) {
         let saves = modification.saves
         let new = saves.filter { $0.type == Names.shareType && zone.liveSlot(of: $0.name) == nil }
@@ -52,7 +52,7 @@ struct SharePlan {
                 shares[save.name] = .failure(error)
             }
         }
-        refuseSharedRoots(saves, in: zone)
+        refuseSharedRoots(saves, in: zone, steps: &steps)
     }
 
     var isEmpty: Bool { shares.isEmpty }
@@ -63,7 +63,9 @@ struct SharePlan {
         return try secret.get()
     }
 
-    private mutating func refuseSharedRoots(_ saves: [RecordSave<CheckedFields>], in zone: ZoneState) {
+    private mutating func refuseSharedRoots(
+        _ saves: [RecordSave<CheckedFields>], in zone: ZoneState, steps: inout Int
+    ) {
         if roots.isEmpty { return }
         var parents: [String: String?] = [:]
         for save in saves {
@@ -73,12 +75,16 @@ struct SharePlan {
             case .set(let parent): parents[save.name] = .some(parent)
             }
         }
-        var tree = ShareTree(roots: Set(zone.sharing.roots.values.map { zone[$0].name })) { name in
+        // Looking at the roots that there are costs about as much as a step up.
+        steps -= zone.sharing.roots.count
+        let known = steps < 0 ? [] : Set(zone.sharing.roots.values.map { zone[$0].name })
+        var tree = ShareTree(roots: known, steps: steps) { name in
             if let parent = parents[name] { return parent }
             guard let slot = zone.liveSlot(of: name), zone[slot].refersToOthers else { return nil }
             let parent = zone[slot].parent
             return parent.isEmpty ? nil : parent
         }
+        defer { steps = tree.stepsLeft }
         for (root, refusal) in tree.refusals(of: Set(roots.keys)) {
             if let share = roots.removeValue(forKey: root)?.share { shares[share] = .failure(refusal) }
         }

@@ -12,8 +12,11 @@ struct ShareShowing {
 
     func shown(_ record: SharedBytes) -> SharedBytes {
         let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
-        if part.storedShare.isEmpty { return StoredRecord.shown(record) }
-        let share = ShareShowing.share(part)
+        return part.storedShare.isEmpty ? StoredRecord.shown(record) : shown(record, ShareShowing.share(part))
+    }
+
+    /// The same for the record of a share that was read.
+    func shown(_ record: SharedBytes, _ share: Share) -> SharedBytes {
         guard let viewer = share.viewer(user, owner: owner) else { return StoredRecord.shown(record) }
         return StoredRecord.shown(record, details: ShareViewCoder.encode(view(share, for: viewer)))
     }

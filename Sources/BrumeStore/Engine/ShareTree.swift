@@ -14,7 +14,8 @@ struct ShareTree {
     private let roots: Set<String>
     /// The name of a record's parent after the batch, or nil.
     private let parent: (String) -> String?
-    private var stepsLeft: Int
+    /// What is left of the steps; below 0 when they were too many.
+    private(set) var stepsLeft: Int
     /// The first root above each record that a walk has passed; nil where there is none.
     private var known: [String: String?] = [:]
 

@@ -28,7 +28,7 @@ extension ZoneBatch {
         "the record can't be saved under this name, which somebody else has taken; choose another one")
 
     /// The same for a save that changes a record.
-    func check(_ save: RecordSave<CheckedFields>, over existing: RecordSlot) throws(ServiceError) {
+    mutating func check(_ save: RecordSave<CheckedFields>, over existing: RecordSlot) throws(ServiceError) {
         let (isUserRecord, isOfType) = existing.withBytes { bytes in
             let head = StoredRecord.head(of: bytes)
             return (
@@ -46,7 +46,7 @@ extension ZoneBatch {
                 save.changeTag.isEmpty
                     ? "the record exists already; merge into the server's record and save that"
                     : "the record was changed since it was fetched; merge into the server's record and save that",
-                serverRecord: mayRead(existing) ? shown(existing).array : nil)
+                serverRecord: mayRead(existing) ? try shown(existing).array : nil)
         }
         if !isOfType {
             throw ServiceError(
@@ -78,8 +78,8 @@ extension ZoneBatch {
                     modifiedMilliseconds: nowMilliseconds), fields: []))
     }
 
-    private func shown(_ record: RecordSlot) -> SharedBytes {
-        record.marks.contains(.sharing) ? shown(record.bytes) : record.bytes
+    private mutating func shown(_ record: RecordSlot) throws(ServiceError) -> SharedBytes {
+        record.marks.contains(.sharing) ? try shown(record.bytes) : record.bytes
     }
 
     /// Why the caller may neither change nor delete the record, or nil.

@@ -33,7 +33,8 @@ extension ZoneBatch {
         if case .set = save.parent { throw ZoneBatch.shareHasNoParent }
         let change = modification.shares[save.name] ?? ShareSave()
         let former = existing?.sharing
-        try shareBudget.take(change.edit, over: former?.storedShare.count ?? 0)
+        try shareBudget.take(change.edit)
+        try shareBudget.takeReading(of: former?.storedShare.count ?? 0)
         var share: Share
         if let former {
             let root = zone.sharing.roots[save.name].map { zone[$0].name } ?? ""
@@ -59,19 +60,37 @@ extension ZoneBatch {
         save.type == Names.shareType ? .ifServerRecordUnchanged : savePolicy
     }
 
-    /// A record that concerns sharing, as the caller is shown it.
-    func shown(_ record: SharedBytes) -> SharedBytes {
-        ShareShowing(owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses).shown(record)
+    /// A record that concerns sharing, as the caller is shown it. Throws `limitExceeded` when the request has been
+    /// shown enough of shares.
+    mutating func shown(_ record: SharedBytes) throws(ServiceError) -> SharedBytes {
+        let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
+        if part.storedShare.isEmpty { return StoredRecord.shown(record) }
+        try shareBudget.takeReading(of: part.storedShare.count)
+        let share = ShareShowing.share(part)
+        try shareBudget.takeShowing(of: share)
+        return ShareShowing(owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses)
+            .shown(record, share)
+    }
+
+    /// What a save of a record that concerns sharing is answered with. A root that the client knows comes without its
+    /// fields, as any record does.
+    mutating func sharingAnswer(
+        _ record: SharedBytes, systemByteCount: Int, isKnown: Bool, _ part: SharingPart
+    ) throws(ServiceError) -> SaveResult<SharedBytes> {
+        let isShort = isKnown && part.storedShare.isEmpty
+        let answer = try shown(isShort ? record.part(0..<systemByteCount) : record)
+        guard bytesLeft.takeAnswer(answer.count) else { throw ZoneBatch.answerIsFull }
+        return .done(answer, fieldsOmitted: isShort)
     }
 
     // MARK: What goes
 
     /// Takes the names of the shares that go off the roots that stay. Done when it is settled what goes.
     mutating func settleSharing(in zone: ZoneState) {
-        if zone.sharing.isEmpty, plan.isEmpty || isAtomic && hasFailed { return }
+        if isAtomic && hasFailed || zone.sharing.isEmpty && plan.isEmpty { return }
         do throws(ServiceError) {
             let saved = Set(staged.map { modification.saves[$0.item].name })
-            for (root, new) in plan.roots where saved.contains(new.share) && !saved.contains(root) {
+            for (root, new) in plan.roots where saved.contains(new.share) != saved.contains(root) {
                 throw ZoneBatch.rootGoes
             }
             var going: Set<Int32>?
@@ -93,19 +112,20 @@ extension ZoneBatch {
         let record = place.map { SharedBytes(of: records, at: staged[$0].range) } ?? zone.slots.bytes(of: root)
         guard bytesLeft.takeMerge(of: record.count) else { throw ZoneBatch.mergeIsFull }
         let former = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
-        let unshared = try StoredRecord.resharing(
-            record, SharingPart(secret: former.secret), changeTag: tag.text, user: caller.user,
-            savedMilliseconds: nowMilliseconds)
+        let (tag, user, now) = (tag.text, caller.user, nowMilliseconds)
+        let unshared = try StoredRecord.resharing(record, SharingPart(secret: former.secret)) { system in
+            (system.changeTag, system.modifier, system.modifiedMilliseconds) = (tag, user, now)
+        }
         let range = append(unshared)
+        let name = zone[root].name
         if let place {
             staged[place].range = range
         } else {
             roots.append(StagedRoot(slot: root, range: range, marks: zone.slots.marks(of: root)))
         }
         // A root that was saved in this batch, even one that was as it is, is answered as it is now.
-        let name = zone[root].name
         if let item = modification.saves.firstIndex(where: { $0.name == name }) {
-            answer(save: item, shown(SharedBytes(unshared)))
+            answer(save: item, StoredRecord.shown(SharedBytes(unshared)))
         }
     }
 
@@ -117,5 +137,6 @@ extension ZoneBatch {
         .invalidArguments, "a share keeps its root record; delete the share, and make one of the other record")
     private static let rootGoes = ServiceError(
         .invalidArguments,
-        "the root record of a new share would be deleted in the same request; leave out the share, or that deletion")
+        "a new share or its root record would be deleted with what the same request deletes; leave out the one or the other"
+    )
 }

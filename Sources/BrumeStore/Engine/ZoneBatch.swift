@@ -37,13 +37,15 @@ struct ZoneBatch {
 
     let modification: ZoneModification<CheckedFields>
     let savePolicy: SavePolicy
-    private(set) var isAtomic: Bool
+    var isAtomic: Bool
     let caller: Caller
     /// The zone's owner: a user record name, empty in a public database.
     let owner: String
     let shareAddresses: ShareAddresses
     /// Where the next secret of a share is made.
     var secretPlace: ShareAddresses.Place
+    /// The run of the server that made the zone.
+    let runOfZone: UInt32
     let scope: DatabaseScope
     let tag: ChangeTag
     private let tagText: [UInt8]
@@ -63,19 +65,19 @@ struct ZoneBatch {
     private(set) var plan = SharePlan()
     /// The encoded records of all saves that were ever staged, one after the other: what is answered and what the
     /// journal gets are parts of it, so that a record of a batch needs no memory of its own for either.
-    private(set) var records: [UInt8] = []
-    private(set) var deletions: [StagedDeletion] = []
+    var records: [UInt8] = []
+    var deletions: [StagedDeletion] = []
     /// How staged saves change the references of their records, for those that do.
     private(set) var references: [StagedReferences] = []
-    private var saveResults: [SaveResult<SharedBytes>] = []
-    private var deletionResults: [ServiceError?] = []
-    private(set) var hasFailed = false
+    var saveResults: [SaveResult<SharedBytes>] = []
+    var deletionResults: [ServiceError?] = []
+    var hasFailed = false
 
     init(
         _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, isAtomic: Bool, caller: Caller,
         owner: String = "", scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
-        secretPlace: ShareAddresses.Place, quota: QuotaRoom? = nil
+        secretPlace: ShareAddresses.Place, runOfZone: UInt32, quota: QuotaRoom? = nil
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -84,6 +86,7 @@ struct ZoneBatch {
         self.owner = owner
         self.shareAddresses = shareAddresses
         self.secretPlace = secretPlace
+        self.runOfZone = runOfZone
         self.shareBudget = shareBudget
         self.scope = scope
         self.tag = tag
@@ -92,15 +95,6 @@ struct ZoneBatch {
         self.bytesLeft = bytesLeft
         self.referenceBudget = referenceBudget
         self.quota = quota
-    }
-
-    /// What every item gets when the zone as a whole is refused.
-    static func refusal(
-        of modification: ZoneModification<CheckedFields>, _ error: ServiceError
-    ) -> ZoneModificationResult<SharedBytes> {
-        ZoneModificationResult(
-            saves: modification.saves.map { _ in SaveResult(outcome: .failure(error)) },
-            deletions: modification.deletions.map { _ in error })
     }
 
     /// Decides. Afterwards `staged` and `deletions` are what is to be applied, saves first.
@@ -157,11 +151,14 @@ struct ZoneBatch {
     }
 
     private mutating func planShares(in zone: ZoneState) {
-        if modification.shares.isEmpty { return }
+        guard modification.saves.contains(where: { $0.type == Names.shareType }) else { return }
         isAtomic = true
+        let run = runOfZone
+        var steps = shareBudget.steps
+        defer { shareBudget.steps = steps }
         plan = SharePlan(
-            of: modification, in: zone, scope: scope, secretOfZone: shareAddresses.secretOfZone,
-            newSecret: { nextSecret() })
+            of: modification, in: zone, scope: scope, steps: &steps,
+            secretOfZone: { [shareAddresses] in shareAddresses.secretOfZone(run, $0) }, newSecret: { nextSecret() })
     }
 
     /// About what ``records`` will have: what was sent, and what the server adds. A record that keeps fields of its
@@ -184,95 +181,6 @@ struct ZoneBatch {
             saveResults[staged[index].item].outcome = .record(
                 SharedBytes(of: records, at: start..<start + staged[index].answerCount))
         }
-    }
-
-    /// What is left for the zones that follow. Room in the answer that was taken for items that failed later is free
-    /// again; what was read stays counted.
-    ///
-    /// - Parameters:
-    ///   - result: What is answered about this zone.
-    ///   - budget: What was left before this zone.
-    func bytesLeft(after result: ZoneModificationResult<SharedBytes>, of budget: ByteBudget) -> ByteBudget {
-        var left = bytesLeft
-        left.answer = budget.answer
-        for save in result.saves {
-            switch save.outcome {
-            case .record(let record): left.answer -= record.count
-            case .failure(let error): left.answer -= error.serverRecord?.count ?? 0
-            case .deferred: break
-            }
-        }
-        return left
-    }
-
-    /// Bytes of the records that are to change, all their versions together; in a public database without others'
-    /// records that go with the deleted ones, for which the caller can do nothing.
-    func changedBytes(in zone: ZoneState) -> Int {
-        var count = 0
-        for save in staged { count += save.range.count + (save.existing.map { zone.slots.byteCount(of: $0) } ?? 0) }
-        for root in roots { count += root.range.count + zone.slots.byteCount(of: root.slot) }
-        let user = UserKey(caller.user)
-        for deletion in deletions {
-            if scope == .public, deletion.item == nil, zone.references.user(of: zone[deletion.slot]) != user {
-                continue
-            }
-            count += zone.slots.byteCount(of: deletion.slot)
-        }
-        return count
-    }
-
-    /// Takes back a staged save that can't stand.
-    mutating func fail(stagedSave index: Int, _ error: ServiceError) {
-        saveResults[staged[index].item] = SaveResult(outcome: .failure(error))
-        hasFailed = true
-    }
-
-    /// Takes back a requested deletion that can't stand.
-    mutating func fail(requestedDeletion item: Int, _ error: ServiceError) {
-        deletionResults[item] = error
-        hasFailed = true
-    }
-
-    /// Fails all of the batch, whose deletions can't stand together.
-    mutating func failWhole(_ error: ServiceError) {
-        isAtomic = true
-        hasFailed = true
-        for item in deletionResults.indices where deletionResults[item] == nil { deletionResults[item] = error }
-    }
-
-    /// Answers a save that did not fail with another version of its record.
-    mutating func answer(save item: Int, _ record: SharedBytes) {
-        if case .failure = saveResults[item].outcome { return }
-        saveResults[item] = .done(record, fieldsOmitted: false)
-    }
-
-    /// Appends a record to ``records``, and returns where it stands there.
-    mutating func append(_ record: [UInt8]) -> Range<Int> {
-        records += record
-        return records.count - record.count..<records.count
-    }
-
-    mutating func keepStaged(where isKept: (Int, StagedSave) -> Bool) {
-        staged = staged.enumerated().filter { isKept($0.offset, $0.element) }.map(\.element)
-    }
-
-    mutating func setDeletions(_ deletions: [StagedDeletion]) {
-        self.deletions = deletions
-    }
-
-    private mutating func failUnattempted() {
-        let failure = ServiceError(
-            .batchRequestFailed, "nothing was written, because another item of this atomic batch failed; fix that one")
-        for index in saveResults.indices {
-            if case .failure = saveResults[index].outcome { continue }
-            saveResults[index] = SaveResult(outcome: .failure(failure))
-        }
-        for index in deletionResults.indices where deletionResults[index] == nil {
-            deletionResults[index] = failure
-        }
-        staged = []
-        roots = []
-        deletions = []
     }
 
     private static let repeatedName = ServiceError(
@@ -311,7 +219,11 @@ struct ZoneBatch {
         let isHidden = existing.map { self.isHidden($0) } ?? false
         if let existing, !isHidden {
             isKnownToClient = isKnown(existing, to: save, whichHoldsAll: merged.fields.isWhatWasSent)
-            if !merged.isChanged, merged.sharing != nil { return try answer(shown(existing.bytes)) }
+            if !merged.isChanged, let part = merged.sharing {
+                return try sharingAnswer(
+                    existing.bytes, systemByteCount: merged.fields.storedSystemFields.count, isKnown: isKnownToClient,
+                    part)
+            }
             if !merged.isChanged {
                 let bytes = isKnownToClient ? merged.fields.storedSystemFields : existing.bytes
                 guard bytesLeft.takeAnswer(bytes.count) else { throw ZoneBatch.answerIsFull }
@@ -331,12 +243,18 @@ struct ZoneBatch {
                 a record would have more than \(Limits.recordBytes) bytes, the most that one may have: store less in it
                 """)
         }
-        // What a record as it is stored would tell too much by.
-        let otherAnswer =
-            isHidden
-            ? hiddenAnswer(to: save) : merged.sharing.map { _ in shown(SharedBytes(Array(records[range]))) }
+        // What tells less than the record as it is stored.
+        var otherAnswer: SaveResult<SharedBytes>?
+        if isHidden {
+            let answer = hiddenAnswer(to: save)
+            guard bytesLeft.takeAnswer(answer.count) else { throw ZoneBatch.answerIsFull }
+            otherAnswer = .done(answer, fieldsOmitted: true)
+        } else if let part = merged.sharing {
+            otherAnswer = try sharingAnswer(
+                SharedBytes(Array(records[range])), systemByteCount: systemByteCount, isKnown: isKnownToClient, part)
+        }
         let answerCount = otherAnswer != nil ? 0 : isKnownToClient ? systemByteCount : range.count
-        guard bytesLeft.takeAnswer(otherAnswer?.count ?? answerCount) else { throw ZoneBatch.answerIsFull }
+        guard bytesLeft.takeAnswer(answerCount) else { throw ZoneBatch.answerIsFull }
         var findings = ReferenceFindings()
         if merged.parent != nil || save.fields.mayHoldReferences || existing?.refersToOthers == true {
             findings = try findReferences(
@@ -351,13 +269,7 @@ struct ZoneBatch {
                 setsParent: merged.parent != nil && merged.formerParent != merged.parent,
                 changesCascades: findings.changesCascades,
                 references: findings.references == nil ? -1 : Int32(references.count - 1)))
-        if let otherAnswer { return .done(otherAnswer, fieldsOmitted: isHidden) }
-        return .staged(fieldsOmitted: isKnownToClient)
-    }
-
-    private mutating func answer(_ record: SharedBytes) throws(ServiceError) -> SaveResult<SharedBytes> {
-        guard bytesLeft.takeAnswer(record.count) else { throw ZoneBatch.answerIsFull }
-        return .done(record, fieldsOmitted: false)
+        return otherAnswer ?? .staged(fieldsOmitted: isKnownToClient)
     }
 
     /// Checks one deletion by itself and stages it. Deleting a missing record succeeds, and so does deleting one that
@@ -368,7 +280,10 @@ struct ZoneBatch {
         let refusal =
             record.isOfType(Names.userRecordType) ? ZoneBatch.userRecordRefusal : writeRefusal(of: record)
         if let refusal { return mayRead(record) ? refusal : nil }
-        if record.marks.contains(.sharing) { isAtomic = true }
+        if record.marks.contains(.sharing), let part = record.sharing, !part.share.isEmpty || !part.storedShare.isEmpty
+        {
+            isAtomic = true
+        }
         guard let cascades = referenceBudget.read(record) else { return ZoneBatch.referencesAreFull }
         deletions.append(
             StagedDeletion(
@@ -377,7 +292,7 @@ struct ZoneBatch {
         return nil
     }
 
-    private static let answerIsFull = ServiceError(
+    static let answerIsFull = ServiceError(
         .limitExceeded, "the answer has no room for this record; send the item in another request")
     static let mergeIsFull = ServiceError(
         .limitExceeded,

@@ -338,8 +338,14 @@ struct ZoneState: Sendable {
         if sharing.isEmpty { return nil }
         let rootCount = liveSlots.count { $0.record.sharing?.share.isEmpty == false }
         if rootCount > sharing.roots.count { return "a share has two roots" }
-        let isComplete = sharing.roots.keys.allSatisfy { sharing.shares[$0] != nil }
-        return isComplete ? nil : "a record is the root of a share that is not there"
+        if !sharing.roots.keys.allSatisfy({ sharing.shares[$0] != nil }) {
+            return "a record is the root of a share that is not there"
+        }
+        if sharing.shares[Names.zoneShare] != nil, sharing.shares.count > 1 || !sharing.roots.isEmpty {
+            return "the zone is shared as a whole and in part"
+        }
+        let hasRoots = sharing.shares.keys.allSatisfy { $0 == Names.zoneShare || sharing.roots[$0] != nil }
+        return hasRoots ? nil : "a share has no root"
     }
 
     /// What the records of a public database take, counted anew; nothing in another one.

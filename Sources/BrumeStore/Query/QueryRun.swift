@@ -220,7 +220,7 @@ package final class QueryRun {
             var cost = record.count
             if targets[zone].slots.marks(of: slot).contains(.sharing) {
                 record = database.showing(to: database.id.owner, zone: targets[zone].incarnation).shown(record)
-                cost += record.count
+                cost += 2 * record.count
             }
             if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: stored.count) }
             let isFull = bytes + cost > Limits.pageBytes || fieldsRead > Limits.pageFieldsRead

@@ -27,6 +27,9 @@ extension SimulatedDevice {
             modification.saves.append(randomSave(of: root, zone: modification.zone.name, isPublic: false))
         }
         var fields: DecodedFields = [:]
+        if generator.oneIn(4) {
+            fields["up"] = .reference(Reference(recordName: generator.pick(Self.recordNames), deletesSelf: true))
+        }
         if generator.oneIn(2) { fields["cloudkit.title"] = .string("\(simulation.nextNumber())") }
         modification.saves.insert(
             RecordSave(name: name, type: Names.shareType, changeTag: generator.oneIn(8) ? "" : tag, fields: fields),

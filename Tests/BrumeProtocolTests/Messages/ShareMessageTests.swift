@@ -75,6 +75,22 @@ struct ShareMessageTests {
         #expect(plain.saves[1].fields.problem == nil, "the record beside it is read")
     }
 
+    @Test("are counted over a request before they are read")
+    func tooMany() throws {
+        func request(_ count: Int) -> ProtoBytes {
+            var change = ProtoBytes()
+            for number in 0..<count { change = change.text(4, "p\(number)") }
+            let save = ProtoBytes().text(1, "share").text(2, Names.shareType).message(10, change)
+            let zone = ProtoBytes().message(1, ProtoBytes().text(1, "Notes")).message(2, save)
+            return ProtoBytes().varint(1, 2).message(5, zone)
+        }
+        #expect(try request(400).bytes.decoded(coder.decodeModifyRecordsRequest).zones[0].shares.count == 1)
+        let error = #expect(throws: ServiceError.self) {
+            try request(401).bytes.decoded(coder.decodeModifyRecordsRequest)
+        }
+        #expect(error?.code == .limitExceeded)
+    }
+
     private func problem(_ change: ProtoBytes) throws -> ServiceError? {
         let save = ProtoBytes().text(1, "share").text(2, Names.shareType).message(10, change)
         let zone = ProtoBytes().message(1, ProtoBytes().text(1, "Notes")).message(2, save)

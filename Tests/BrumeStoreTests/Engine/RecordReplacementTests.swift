@@ -155,6 +155,6 @@ struct RecordReplacementTests {
             caller: Caller(user: Desk.privateID.owner, isOwner: true), scope: .private,
             tag: ChangeTag(number: 9), nowMilliseconds: 1, bytesLeft: ByteBudget(),
             referenceBudget: ReferenceBudget(), shareAddresses: .plain(),
-            secretPlace: ShareAddresses.Place(run: 7, sequence: 1, zone: 1))
+            secretPlace: ShareAddresses.Place(run: 7, sequence: 1, zone: 1), runOfZone: 7)
     }
 }

@@ -88,7 +88,7 @@ struct ShareBatchTests {
         #expect(result.saveCodes == [nil, nil])
         let list = try #require(desk.record("list"))
         #expect(list.system.changeTag != tag && list.share == "share" && list.fields["title"] == .string("a"))
-        #expect(result.saves[1].record == list)
+        #expect(result.saves[1].record?.system == list.system && result.saves[1].record?.share == "share")
     }
 
     @Test("needs its root in the request")
@@ -281,8 +281,9 @@ struct ShareBatchTests {
                 [.of("list", ["title": .string(title)], type: "List", tag: tag)], deletions: [name]
             ).result
             #expect(both.saveCodes == [nil] && both.deletions == [nil])
-            #expect(both.saves[0].record == desk.record("list") && both.saves[0].record?.share == nil)
-            #expect(both.saves[0].record?.fields["title"] == .string("b"))
+            #expect(both.saves[0].record?.system == desk.record("list")?.system)
+            #expect(both.saves[0].record?.share == nil && both.saves[0].fieldsOmitted)
+            #expect(desk.record("list")?.share == nil && desk.record("list")?.fields["title"] == .string("b"))
             let shared = modify(
                 [Self.share(), .of("list", type: "List", tag: try #require(desk.record("list")).system.changeTag)],
                 shares: ["share": ShareSave(root: "list")])
@@ -326,6 +327,14 @@ struct ShareBatchTests {
         #expect(desk.record("share") == nil && desk.record("list")?.share == nil)
 
         try desk.save("cause")
+        // Of the new share and its root only the one goes: either would be left without the other.
+        for existing in [false, true] {
+            let tag = existing ? try desk.save("alone") : ""
+            let half = modify(
+                [share, .of("alone", tag: tag)], shares: ["share": ShareSave(root: "alone")], deletions: ["cause"])
+            #expect(half.result.saveCodes == [.batchRequestFailed, .batchRequestFailed])
+            #expect(half.result.deletions.map { $0?.code } == [.invalidArguments] && half.commit == nil)
+        }
         let root = RecordSave<CheckedFields>.of("root", ["of": reference])
         let result = modify([Self.share(), root], shares: ["share": ShareSave(root: "root")], deletions: ["cause"])
             .result
@@ -347,6 +356,85 @@ struct ShareBatchTests {
         #expect(desk.record("share") != nil && desk.record("list")?.share == "share")
         let plain = modify([.of("list", type: "List", tag: "old"), .of("beside")], isAtomic: false).result
         #expect(plain.saveCodes == [.serverRecordChanged, nil], "a root alone makes no request atomic")
+    }
+
+    @Test("an item that fails is why others of its request do, in a zone with other shares, too")
+    func reasons() throws {
+        try shareList("other", as: "others")
+        try desk.save("list", type: "List")
+        try desk.save("beside")
+        let result = modify(
+            [Self.share(), .of("list", type: "List", tag: "old")], shares: ["share": ShareSave(root: "list")],
+            deletions: ["beside", "others"]
+        ).result
+        #expect(result.saveCodes == [.batchRequestFailed, .serverRecordChanged])
+        #expect(result.deletions.map { $0?.code } == [.batchRequestFailed, .batchRequestFailed])
+    }
+
+    @Test("makes its request atomic with nothing to say but fields, and a root that was one does not")
+    func atomicity() throws {
+        let (list, tag) = try shareList()
+        let fields = modify(
+            [Self.share(tag: tag, title: "b"), .of("list", type: "List", tag: "old")], isAtomic: false
+        ).result
+        #expect(fields.saveCodes == [.batchRequestFailed, .serverRecordChanged])
+        _ = modify([], deletions: ["share"])
+        try desk.save("b")
+        let former = modify([.of("b", tag: list)], deletions: ["list"], isAtomic: false).result
+        #expect(former.saveCodes == [.serverRecordChanged] && former.deletions == [nil])
+        desk.makeZone("whole")
+        let plain = modify([Self.share(Names.zoneShare)], in: ZoneID(name: "whole")).result
+        #expect(plain.saveCodes == [nil], "there is nothing to say of the share of a zone")
+    }
+
+    @Test("of many roots, edits of those are answered as short as those of other records")
+    func shortAnswers() throws {
+        let text = FieldValue.string(String(repeating: "x", count: 20_000))
+        var saves: [RecordSave<CheckedFields>] = []
+        var shares: [String: ShareSave] = [:]
+        for number in 0..<90 {
+            saves += [.of("r\(number)", ["text": text]), Self.share("s\(number)")]
+            shares["s\(number)"] = ShareSave(root: "r\(number)")
+        }
+        #expect(modify(saves, shares: shares).result.saveCodes.allSatisfy { $0 == nil })
+        let edits = (0..<90).map { number in
+            RecordSave<CheckedFields>.of(
+                "r\(number)", ["n": .int64(1)], tag: desk.record("r\(number)")?.system.changeTag ?? "")
+        }
+        let edited = modify(edits).result
+        #expect(
+            edited.saves.allSatisfy { $0.fieldsOmitted && $0.record?.share != nil && $0.record?.fields.isEmpty == true }
+        )
+        // A root that was saved, or is as it was, beside the deletion of its share, is answered as short.
+        let tag = try #require(edited.saves[0].record).system.changeTag
+        let both = modify([.of("r0", ["n": .int64(1)], tag: tag)], deletions: ["s0"]).result
+        let root = try #require(both.saves[0].record)
+        #expect(both.saves[0].fieldsOmitted && root.fields.isEmpty && root.share == nil)
+        #expect(root.system == desk.record("r0")?.system)
+    }
+
+    @Test("that can't be looked at as well is refused, whatever zones a request spreads shares over")
+    func costs() throws {
+        for zone in ["a", "b"] {
+            desk.makeZone(zone)
+            var saves: [RecordSave<CheckedFields>] = []
+            for number in 0..<6_000 {
+                saves.append(.of("\(number)", parent: number == 0 ? .unchanged : .set("\(number - 1)")))
+                if saves.count == 400 || number == 5_999 {
+                    #expect(modify(saves, in: ZoneID(name: zone)).result.saveCodes.allSatisfy { $0 == nil })
+                    saves = []
+                }
+            }
+        }
+        let zones = ["a", "b"].map { name in
+            var modification = ZoneModification<CheckedFields>(
+                zone: ZoneID(name: name), saves: [Self.share(), .of("new", parent: .set("5999"))])
+            modification.shares["share"] = ShareSave(root: "new")
+            return modification
+        }
+        let decision = desk.database.modifyRecords(
+            ModifyRecordsRequest(database: .private, zones: zones), caller: desk.caller, nowMilliseconds: 1)
+        #expect(decision.answer.map { $0.saves[0].error?.code } == [nil, .limitExceeded])
     }
 
     // MARK: Shown

@@ -171,7 +171,7 @@ struct ShareLinkTests {
         modify(
             [.of(Names.zoneShare, type: Names.shareType)],
             [Names.zoneShare: ShareSave(edit: edit { $0.publicPermission = .readOnly })])
-        let secret = desk.database.shareAddresses.secretOfZone(zone.incarnation)
+        let secret = desk.database.shareAddresses.secretOfZone(7, zone.incarnation)
         let link = ShareLink(zone: zone.incarnation, secret: secret)
         let metadata = try metadata(link, Self.stranger)
         #expect(metadata.root.isEmpty && metadata.rootRecord == nil && metadata.permission == .readOnly)
