@@ -8,6 +8,8 @@ extension CommitHistory {
         var created: UInt64
         /// The size of the record as it is stored.
         var byteCount: Int
+        /// Of a share, whom it is shared with.
+        var share: Share?
 
         var tag: String { record.system.changeTag }
         var fields: [String: FieldValue] { record.fields }

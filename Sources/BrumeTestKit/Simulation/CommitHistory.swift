@@ -154,14 +154,19 @@ final class CommitHistory {
                 guard let zone = state.name(of: incarnation), let record = Self.decode(bytes) else {
                     return fail("a commit puts a record into a zone that does not exist")
                 }
-                let version = Version(record: record, created: position, byteCount: bytes.count)
+                let version = Version(
+                    record: record, created: position, byteCount: bytes.count, share: Self.share(bytes))
+                let former = state.zones[zone]!.records[record.system.name]
                 let isNew = state.zones[zone]!.records[record.system.name] == nil
                 matcher.changed(record, in: zone, isNew ? .created : .updated)
                 state.zones[zone]!.put(version, record.system.name)
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
                     Touch(position: position, name: record.system.name, isDeleted: false, tag: version.tag))
-                let known = timelines[id]!.sequenceOfTag.updateValue(entry.sequence, forKey: version.tag)
-                if let known, known != entry.sequence {
+                let known = timelines[id]!.sequenceOfTag[version.tag]
+                timelines[id]!.sequenceOfTag[version.tag] = known ?? entry.sequence
+                // Requests for access leave a share's tag as it is.
+                let isAskedFor = version.share != nil && former?.record == record
+                if let known, known != entry.sequence, !isAskedFor {
                     return fail("I1: commits \(known) and \(entry.sequence) have one change tag, \(version.tag)")
                 }
                 touchedZones[zone, default: (0, false, [])].position = position
@@ -275,6 +280,12 @@ final class CommitHistory {
             Result { () throws(StoreCodingError) in try StoreCoder.decodeJournalEntry(buffer) }
         }
         return try? decoded.get()
+    }
+
+    /// Whom a share is shared with; nil for any other record.
+    private static func share(_ bytes: SharedBytes) -> Share? {
+        let part = bytes.withUnsafeBytes { StoredRecord.sharing(of: $0) }
+        return part.storedShare.isEmpty ? nil : try? part.storedShare.withUnsafeBytes { try ShareCoder.decode($0) }
     }
 
     static func decode(_ bytes: SharedBytes) -> Record? {

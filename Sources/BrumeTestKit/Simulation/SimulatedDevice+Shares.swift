@@ -39,6 +39,14 @@ extension SimulatedDevice {
             let permission = generator.pick([Share.Permission.none, .readOnly, .readWrite])
             edit.puts.append(.init(id: "for \(guest)", invitee: .user(guest), permission: permission))
         }
+        for user in simulation.users where user != simulation.users[account] && generator.oneIn(4) {
+            edit.puts.append(.init(id: "for \(user)", invitee: .user(user), permission: .readWrite))
+        }
+        if generator.oneIn(8) {
+            edit.publicPermission = generator.pick([Share.Permission.none, .readOnly])
+            edit.puts = []
+        }
+        if generator.oneIn(2) { edit.allowsAccessRequests = !generator.oneIn(4) }
         if generator.oneIn(4) { edit.puts.append(.init(id: "any", invitee: .oneTime, permission: .readOnly)) }
         if generator.oneIn(6) { edit.removals = ["any"] }
         modification.shares[name] = ShareSave(root: tag.isEmpty ? root : "", edit: edit)

@@ -34,7 +34,8 @@ extension SimulatedDevice {
         case 68..<80: fetchChanges(zone: generator.pick(zoneNames)) {}
         case 80..<85: tryOldToken()
         case 85..<89: fetchDatabaseChanges {}
-        case 89..<98: modifySubscriptions()
+        case 89..<95: modifySubscriptions()
+        case 95..<98: followLink()
         default: relaunch()
         }
     }

@@ -129,6 +129,8 @@ extension SimulatedDevice {
         for (save, outcome) in zip(modification.saves, result.saves) {
             switch outcome.outcome {
             case .record(let record):
+                if save.type == Names.shareType { simulation.report.sharesSaved += 1 }
+                tell(of: record, in: zone)
                 replica.tags[known, default: [:]][save.name] = record.system.changeTag
                 // A deletion of the same batch may have taken it with it: then the commit holds the deletion alone.
                 let isGone = sequence.map { timeline.states[Int($0)].zones[zone]?.records[save.name] == nil } ?? false

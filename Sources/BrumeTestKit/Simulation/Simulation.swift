@@ -31,6 +31,8 @@ package final class Simulation {
     private var revokedAccounts: Set<Int> = []
     private var accountsGettingTokens: Set<Int> = []
     private(set) var users: [String] = []
+    /// URLs of shares that are passed on among the devices.
+    var knownShares: [KnownShare] = []
     /// What the last query of a private database found, if accounts are to be mixed up.
     var lastPage: (account: Int, page: QueryPage<Record>)?
     /// Operation ids, by the bytes of their requests.

@@ -46,6 +46,10 @@ package struct SimulationReport: Sendable {
     package var backups = 0
     package var restores = 0
     package var revocations = 0
+    package var sharesSaved = 0
+    /// With success.
+    package var linksFollowed = 0
+    package var accessRequests = 0
     /// How often all counts were counted again.
     package var audits = 0
     package var events = 0
@@ -80,6 +84,9 @@ package struct SimulationReport: Sendable {
         restores += other.restores
         revocations += other.revocations
         audits += other.audits
+        sharesSaved += other.sharesSaved
+        linksFollowed += other.linksFollowed
+        accessRequests += other.accessRequests
         events += other.events
     }
 
@@ -96,6 +103,7 @@ package struct SimulationReport: Sendable {
             + "flipped bits \(flipsInjected), of them refused \(flipsDetected) and without meaning \(flipsHarmless), "
             + "tokens expired \(tokensExpired), writes refused by a full disk \(writesRefused), "
             + "answers and pushes meanwhile \(answeredWhileFull), backups \(backups), restores \(restores), "
-            + "revocations \(revocations), recounts \(audits), events \(events)"
+            + "revocations \(revocations), shares saved \(sharesSaved), their URLs followed \(linksFollowed), "
+            + "access asked for \(accessRequests), recounts \(audits), events \(events)"
     }
 }
