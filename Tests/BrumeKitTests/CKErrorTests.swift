@@ -112,7 +112,7 @@ struct CKErrorTests {
     }
 
     @Test("of several items holds each item's error under its id")
-    func partialFailure() {
+    func partialFailure() throws {
         let id = CKRecord.ID(recordName: "a")
         let error = CKError.partialFailure([id: CKError(.unknownItem), "subscription": CKError(.zoneNotFound)])
         #expect(error.code == .partialFailure)
@@ -132,6 +132,9 @@ struct CKErrorTests {
         #expect(CKError.partialFailure([long: CKError(.invalidArguments)]).localizedDescription.count < 300)
         let unnamed = CKError.partialFailure([CKRecord.ID(recordName: ""): CKError(.invalidArguments)])
         #expect(unnamed.localizedDescription.contains("failed, \"\" with"))
+        let share = try #require(URL(string: "https://example.com/share/token#Groceries"))
+        let text = CKError.partialFailure([share: CKError(.unknownItem)]).localizedDescription
+        #expect(text.contains("failed, \"example.com/share/\" with"), "a share's URL is not for logs")
         #expect(error.partialErrorsByItemID?.count == 2)
         #expect((error.partialErrorsByItemID?[CKRecord.ID(recordName: "a")] as? CKError)?.code == .unknownItem)
         #expect(CKError(.zoneNotFound).partialErrorsByItemID == nil)

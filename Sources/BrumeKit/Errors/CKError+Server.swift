@@ -73,6 +73,8 @@ extension CKError {
         switch id.base {
         case let id as CKRecord.ID: id.recordName
         case let id as CKRecordZone.ID: id.zoneName
+        // Whoever has a share's whole URL may be able to take part.
+        case let url as URL: "\(url.host ?? "")/share/"
         default: "\(id.base)"
         }
     }
