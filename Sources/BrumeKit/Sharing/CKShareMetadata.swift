@@ -1,26 +1,29 @@
+internal import BrumeModel
+internal import BrumeRecord
 public import Foundation
 
-/// What a share's URL leads to, before the share is accepted: used as `CKShare.Metadata`.
+/// What a share's URL leads to, for the user who asked: used as `CKShare.Metadata`.
 ///
-/// Differs from CloudKit: other users' shares can't be accepted yet, so an app never gets one.
+/// ``CKContainer/shareMetadata(for:)`` and ``CKFetchShareMetadataOperation`` fetch it. Immutable, so it may be passed
+/// between threads.
 public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: all is immutable.
 
-    /// The container of the share.
+    /// The container of the share, which need not be the one that was asked.
     public let containerIdentifier: String
-    /// The share.
+    /// The share. A user who does not take part sees its title, type and picture, its owner and themselves.
     public let share: CKShare
     /// The root of what is shared; nil for a zone.
     public let hierarchicalRootRecordID: CKRecord.ID?
     /// The root record, where it was asked for.
     public let rootRecord: CKRecord?
-    /// What the user would be in the share.
+    /// What the user is in the share, or would be.
     public let participantRole: CKShare.ParticipantRole
-    /// Whether the user takes part.
+    /// Whether the user takes part: `accepted`, or `pending`.
     public let participantStatus: CKShare.ParticipantAcceptanceStatus
-    /// What the user may do.
+    /// What the user may do, or could do after accepting.
     public let participantPermission: CKShare.ParticipantPermission
-    /// Whose share it is.
+    /// The user whose share it is.
     public let ownerIdentity: CKUserIdentity
 
     init(
@@ -86,5 +89,35 @@ public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         participantStatus = status
         participantPermission = permission
         self.ownerIdentity = ownerIdentity
+    }
+}
+
+extension CKShareMetadata {
+    /// The metadata of an answer.
+    ///
+    /// User record names differ between containers, so the current user is the one that the answer names, not that of
+    /// the container that asked.
+    ///
+    /// - Parameter origin: See ``AnswerContext/origin``.
+    static func make(_ metadata: ShareMetadata<Record>, origin: String?) throws(CKError) -> CKShareMetadata {
+        let context = AnswerContext(currentUser: metadata.user, origin: origin)
+        guard [metadata.user, metadata.zone.owner].allSatisfy(Names.isUserRecordName),
+            Names.problemWithContainer(metadata.container) == nil,
+            metadata.root.isEmpty || CKRecord.ID.problem(withName: metadata.root) == nil,
+            let zoneID = CKRecordZone.ID(metadata.zone, currentUser: metadata.user),
+            let share = CKRecord.make(metadata.share, zoneID: zoneID, context: context) as? CKShare
+        else { throw .malformedResponse("it names what no share's URL can lead to") }
+        let rootRecord = metadata.rootRecord.map { record in
+            record.system.name == metadata.root ? CKRecord.make(record, zoneID: zoneID, context: context) : nil
+        }
+        if case .some(nil) = rootRecord { throw .malformedResponse("a record is not the one that is shared") }
+        return CKShareMetadata(
+            containerIdentifier: metadata.container, share: share,
+            hierarchicalRootRecordID: metadata.root.isEmpty
+                ? nil : CKRecord.ID(recordName: metadata.root, zoneID: zoneID),
+            rootRecord: rootRecord ?? nil, participantRole: CKShare.ParticipantRole(metadata.role),
+            participantStatus: metadata.isAccepted ? .accepted : .pending,
+            participantPermission: CKShare.ParticipantPermission(metadata.permission),
+            ownerIdentity: share.owner.userIdentity)
     }
 }
