@@ -7,6 +7,10 @@ enum ClientSessionLimits {
     /// Bytes of the requests of those calls, with the same rule: a phone has to hold them.
     static let callBytesMax = 64 * 1024 * 1024
 
+    /// Requests of one call of the app that are in flight at once when each names another share's URL: enough to hide
+    /// the way to the server, and few enough that a long list leaves room for other calls.
+    static let shareLinkCallsMax = 4
+
     /// Bytes of requests in flight; further calls wait, so that the transport's buffer stays small. One call always
     /// may.
     static let bytesInFlightMax = 8 * 1024 * 1024

@@ -1,43 +1,82 @@
 public import Foundation
 
 extension CKError {
-    /// What everything fails with that takes part in other users' shares.
+    /// The error of everything that accepts other users' shares.
     static var noSharing: CKError {
         CKError(
             .serverRejectedRequest,
             message:
-                "owners can share, but shares can't be found, accepted or asked for yet; until then, give users access "
-                + "through records of the public database, whose roles the schema sets")
+                "other users' shares can't be accepted yet; until then, give users access through records of the "
+                + "public database, whose roles the schema sets")
     }
 }
 
-/// Taking part in other users' shares.
+/// Finding other users' shares by their URLs, and taking part in them.
 ///
-/// Differs from CloudKit: other users' shares can't be accepted yet, so all of these fail with `serverRejectedRequest`,
-/// at once.
+/// The account of the container asks, and the share may be in any container of the server. Calls throw
+/// `notAuthenticated` without an account.
 extension CKContainer {
-    /// Asks the owners of shares for access. Fails: see ``CKShare``.
+    /// Asks the owners of shares for access, with one request to the server for each URL.
+    ///
+    /// The user then stands in the share's ``CKShare/requesters``, where its owner allows requests. Asking again
+    /// changes nothing. A request succeeds whether or not the share exists, allows requests or has blocked the user, so
+    /// that nobody learns about other users' shares.
+    ///
+    /// - Returns: What became of each URL's request: `participantAlreadyInvited` for a share in which the user takes
+    ///   part or to which they were invited, `unknownItem` for a URL that this server did not make, `invalidArguments`
+    ///   for one that can't be a share's, `requestRateLimited` after 60 requests within a minute.
+    /// - Throws: What concerns the account or the connection; other requests may have reached the server by then.
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
-        throw CKError.noSharing
+        try checkAccount()
+        let (account, options) = (core.account, callOptions)
+        let (results, failure) = await account.shareLinkOutcomes(urls) { (url) throws(CKError) in
+            try await account.requestShareAccess(to: url, options)
+        }
+        if let failure { throw failure }
+        return results
     }
 
-    /// What a share's URL leads to. Fails: see ``CKShare``.
+    /// Fetches what a share's URL leads to, without the shared record; ``CKFetchShareMetadataOperation`` can fetch that
+    /// as well.
+    ///
+    /// The server looks neither at the URL's host nor at its fragment.
+    ///
+    /// - Throws: `unknownItem` where the URL leads to no share that the user may see: this server did not make it, the
+    ///   share has ended, or it is for other users. `participantMayNeedVerification` where users were invited by an
+    ///   e-mail address or a phone number that may be the user's and that the server does not know. `invalidArguments`
+    ///   for a URL that can't be a share's. `requestRateLimited` after 60 URLs within a minute that led nowhere.
     public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
-        throw CKError.noSharing
+        try checkAccount()
+        return try await core.account.shareMetadata(for: url, callOptions)
     }
 
-    /// What shares' URLs lead to. Fails: see ``CKShare``.
+    /// Fetches what shares' URLs lead to, with one request to the server for each; see ``shareMetadata(for:)``.
+    ///
+    /// - Returns: What became of each URL.
+    /// - Throws: What concerns the account or the connection.
     public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
-        throw CKError.noSharing
+        try checkAccount()
+        let (account, options) = (core.account, callOptions)
+        let (results, failure) = await account.shareLinkOutcomes(urls) { (url) throws(CKError) in
+            try await account.shareMetadata(for: url, options)
+        }
+        if let failure { throw failure }
+        return results
     }
 
-    /// Takes part in a share. Fails: see ``CKShare``.
+    /// Takes part in a share.
+    ///
+    /// Differs from CloudKit: other users' shares can't be accepted yet, so this fails with `serverRejectedRequest`, at
+    /// once.
     @discardableResult
     public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
         throw CKError.noSharing
     }
 
-    /// Takes part in shares. Fails: see ``CKShare``.
+    /// Takes part in shares.
+    ///
+    /// Differs from CloudKit: other users' shares can't be accepted yet, so this fails with `serverRejectedRequest`, at
+    /// once.
     public func accept(
         _ metadatas: [CKShare.Metadata]
     ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Fetches what shares' URLs lead to.
+/// Fetches what shares' URLs lead to, with one request to the server for each.
 ///
-/// Differs from CloudKit: other users' shares can't be accepted yet, so each item, and the operation, fails with
-/// `serverRejectedRequest`.
+/// ``CKContainer/shareMetadata(for:)`` as an operation, with the same errors for single URLs. What concerns the account
+/// or the connection fails the operation, and each URL that has no result yet.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var items: [URL]?
@@ -23,25 +23,25 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         parameters.items = shareURLs
     }
 
-    /// What the operation is about.
+    /// The shares' URLs.
     public var shareURLs: [URL]? {
         get { parameters.items }
         set { parameters.items = newValue }
     }
 
-    /// Whether the root records are fetched as well; false unless set.
+    /// Whether the root records are fetched as well; false unless set. The share of a whole zone has none.
     public var shouldFetchRootRecord: Bool {
         get { parameters.fetchesRoot }
         set { parameters.fetchesRoot = newValue }
     }
 
-    /// The fields of the root records to fetch; nil for all.
+    /// The fields of the root records to fetch; nil for all. Without ``shouldFetchRootRecord`` it has no effect.
     public var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
         get { parameters.rootKeys }
         set { parameters.rootKeys = newValue }
     }
 
-    /// Called once for each item, with the failure.
+    /// Called once for each URL.
     public var perShareMetadataResultBlock:
         ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
     {
@@ -70,18 +70,31 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     }
 
     override func execute(_ run: OperationRun) async {
-        let failure = await run.attempt { () throws(CKError) in throw CKError.noSharing }!
-        for item in parameters.items ?? [] {
+        let urls = withoutRepetitions(parameters.items ?? [])
+        let (fetchesRoot, rootKeys) = (parameters.fetchesRoot, parameters.rootKeys)
+        var results: [URL: Result<CKShare.Metadata, any Error>] = [:]
+        let failure = await run.attempt { () throws(CKError) in
+            try run.container.checkAccount()
+            let account = run.container.core.account
+            let outcomes = await account.shareLinkOutcomes(urls) { (url) throws(CKError) in
+                try await account.shareMetadata(for: url, wantsRoot: fetchesRoot, rootKeys: rootKeys, run.options)
+            }
+            results = outcomes.results
+            if let failure = outcomes.failure { throw failure }
+        }
+        var outcomes = ItemOutcomes<URL>(failure: failure)
+        for url in urls {
+            let result = outcomes.outcome(results[url], of: url)
             if let block = parameters.each {
-                block(item, .failure(failure))
+                block(url, result)
             } else {
-                parameters.oldEach?(item, nil, failure)
+                parameters.oldEach?(url, try? result.get(), result.error)
             }
         }
         if let block = parameters.ended {
-            block(.failure(failure))
+            block(outcomes.result)
         } else {
-            parameters.oldEnd?(failure)
+            parameters.oldEnd?(outcomes.error)
         }
     }
 }

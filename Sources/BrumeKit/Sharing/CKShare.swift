@@ -119,7 +119,8 @@ public class CKShare: CKRecord, @unchecked Sendable {
     /// The participant whose share it is.
     public var owner: Participant { details.participants[0] }
 
-    /// The participant that the current user is.
+    /// The participant that the current user is; nil for a user who was not invited and may still accept, because of
+    /// ``publicPermission``.
     public var currentUserParticipant: Participant? {
         details.participants.first {
             $0.userIdentity.userRecordID?.recordName == CKCurrentUserDefaultName

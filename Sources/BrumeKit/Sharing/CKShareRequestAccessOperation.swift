@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Asks the owners of shares for access.
+/// Asks the owners of shares for access, with one request to the server for each URL.
 ///
-/// Differs from CloudKit: users can't ask to take part yet, so each URL, and the operation, fails with
-/// `serverRejectedRequest`.
+/// ``CKContainer/requestShareAccess(for:)`` as an operation, with the same errors for single URLs. What concerns the
+/// account or the connection fails the operation, and each URL that has no result yet.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var shareURLs: [URL]?
@@ -25,7 +25,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
         set { parameters.shareURLs = newValue }
     }
 
-    /// Called once for each URL, with the failure.
+    /// Called once for each URL.
     public var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)? {
         get { parameters.each }
         set { parameters.each = newValue }
@@ -38,8 +38,22 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     }
 
     override func execute(_ run: OperationRun) async {
-        let failure = await run.attempt { () throws(CKError) in throw CKError.noSharing }!
-        for url in parameters.shareURLs ?? [] { parameters.each?(url, .failure(failure)) }
-        parameters.ended?(.failure(failure))
+        let urls = withoutRepetitions(parameters.shareURLs ?? [])
+        var results: [URL: Result<Void, any Error>] = [:]
+        let failure = await run.attempt { () throws(CKError) in
+            try run.container.checkAccount()
+            let account = run.container.core.account
+            let outcomes = await account.shareLinkOutcomes(urls) { (url) throws(CKError) in
+                try await account.requestShareAccess(to: url, run.options)
+            }
+            results = outcomes.results
+            if let failure = outcomes.failure { throw failure }
+        }
+        var outcomes = ItemOutcomes<URL>(failure: failure)
+        for url in urls {
+            let result = outcomes.outcome(results[url], of: url)
+            parameters.each?(url, result)
+        }
+        parameters.ended?(outcomes.result)
     }
 }

@@ -37,6 +37,7 @@ func name(_ error: any Error) -> String {
             case let id as CKRecord.ID: id.recordName
             case let id as CKRecordZone.ID: id.zoneName
             case let id as String: id
+            case let id as URL: id.lastPathComponent
             default: "?"
             }
         return "\(id) \((error as? CKError).map { "\($0.code)" } ?? "?")"
