@@ -8,7 +8,7 @@ enum CommandTable {
             CertsCommand.definition,
         ] + AccountCommands.definitions + ContainersCommands.definitions + SchemaCommands.definitions
         + ZonesCommands.definitions
-        + RecordsCommands.definitions + [
+        + RecordsCommands.definitions + ShareCommands.definitions + [
             QueryCommands.query,
             QueryCommands.explain,
             ChangesCommand.definition,

@@ -19,12 +19,12 @@ extension CKContainer {
     /// Asks the owners of shares for access, with one request to the server for each URL.
     ///
     /// The user then stands in the share's ``CKShare/requesters``, where its owner allows requests. Asking again
-    /// changes nothing. A request succeeds whether or not the share exists, allows requests or has blocked the user, so
-    /// that nobody learns about other users' shares.
+    /// changes nothing. A request succeeds whether or not the URL is one of this server, and the share exists, allows
+    /// requests or has blocked the user, so that nobody learns about other users' shares.
     ///
     /// - Returns: What became of each URL's request: `participantAlreadyInvited` for a share in which the user takes
-    ///   part or to which they were invited, `unknownItem` for a URL that this server did not make, `invalidArguments`
-    ///   for one that can't be a share's, `requestRateLimited` after 60 requests within a minute.
+    ///   part or to which they were invited, `invalidArguments` for what can't be a share's URL, `requestRateLimited`
+    ///   after 60 requests within a minute.
     /// - Throws: What concerns the account or the connection; other requests may have reached the server by then.
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
         try checkAccount()

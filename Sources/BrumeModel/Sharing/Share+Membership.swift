@@ -30,6 +30,7 @@ extension Share {
         if let invitation = invitation(of: visitor, through: secret) { return .invited(invitation.merged) }
         // A one-time URL leads nowhere else; who has it and comes too late is told nothing.
         guard Self.isEqual(secret, self.secret) else { return .stranger }
+        // A blocked user is told what any other is who was not invited, and so not that they are blocked.
         if publicPermission != .none, !isBlocked(visitor.user) { return .welcome }
         let isAnybodyInvited = participants.contains { participant in
             !participant.isAccepted

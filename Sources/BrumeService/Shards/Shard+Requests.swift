@@ -45,7 +45,7 @@ extension Shard {
         let id: DatabaseID
         switch database(for: request, of: identity) {
         case .success(let database): id = database
-        case .failure(let error): return responder.finish(.failure(error))
+        case .failure(let error): return responder.finish(outcome(of: request, refused: error))
         }
         let owner = request.shareURL == nil ? server.shard(at: identity.placement(of: id)) : server.shard(of: id)
         if owner === self {

@@ -13,11 +13,18 @@ extension Shard {
         if let refusal = server.shareLinkLimits.refusal(of: name, nowNanoseconds: loop.nowNanoseconds) {
             return .failure(refusal)
         }
-        guard let place = shareURLs.place(url) else {
+        // The two environments know nothing of each other's data.
+        guard let place = shareURLs.place(url), place.database.environment == identity.environment else {
             server.shareLinkLimits.note(name, nowNanoseconds: loop.nowNanoseconds)
             return .failure(Share.unknownURL)
         }
         return .success(place.database)
+    }
+
+    /// What a request is answered with whose database is none for its client. Who asks for access is not told.
+    func outcome(of request: DataRequest, refused error: ServiceError) -> Outcome {
+        if case .requestShareAccess = request, error == Share.unknownURL { return .success(.shareAccessRequested) }
+        return .failure(error)
     }
 
     /// What a request that names a share's URL is answered with. On the loop of the share's database.

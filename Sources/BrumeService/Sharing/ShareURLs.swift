@@ -69,7 +69,7 @@ final class ShareURLs {
     /// other.
     func place(_ url: String) -> (database: DatabaseID, link: ShareLink)? {
         guard let path = url.firstRange(of: Self.path) else { return nil }
-        let token = url[path.upperBound...].prefix { $0 != "#" && $0 != "?" }
+        let token = url[path.upperBound...].prefix { !"#?/".contains($0) }
         guard let sealed = Base64URL.bytes(String(token)), sealed.first == Self.version, let text = seal.open(sealed)
         else { return nil }
         var rest = text[...]

@@ -38,8 +38,9 @@ extension SimulatedDevice {
         call(.sharesMetadata, coder.encodeShareMetadataRequest(request), .none) { [self] result in
             switch result {
             case .failure(let error):
-                if error.code == .internalError || error.code == .invalidArguments {
-                    simulation.violated("a share's URL is answered with \(error.code): \(error.message)")
+                // A damaged database is another fault.
+                if error.code == .invalidArguments {
+                    simulation.violated("a share's URL is refused: \(error.message)")
                 }
             case .success(let bytes):
                 let decoded = bytes.withUnsafeBytes { buffer in
@@ -85,7 +86,7 @@ extension SimulatedDevice {
             switch result {
             case .success: simulation.report.accessRequests += 1
             case .failure(let error):
-                if error.code == .internalError || error.code == .unknownItem {
+                if error.code == .invalidArguments || error.code == .unknownItem {
                     simulation.violated("a request for access is answered with \(error.code)")
                 }
             }

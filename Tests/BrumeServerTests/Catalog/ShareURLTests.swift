@@ -27,7 +27,7 @@ struct ShareURLTests {
             #expect(url.hasPrefix("/share/") && url.utf8.count < 160)
             let named = self.url(link, of: ShareURLs(key: Self.key, publicURL: "https://brume.example.com:8443"))
             #expect(named == "https://brume.example.com:8443" + url)
-            for text in [url, named, "https://elsewhere" + url, url + "#Groceries", url + "?x=1#Groceries"] {
+            for text in [url, named, "https://elsewhere" + url, url + "#Groceries", url + "?x=1#Groceries", url + "/"] {
                 #expect(urls.place(text)?.link == link && urls.place(text)?.database == Self.database, "\(text)")
             }
             #expect(self.url(link) == url, "the same each time")

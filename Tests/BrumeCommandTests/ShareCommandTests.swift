@@ -1,0 +1,83 @@
+internal import BrumeTestKit
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+@Suite("The executable shares", .serialized)
+struct ShareCommandTests {
+    private let server: ServerProcess
+
+    init() throws {
+        server = try ServerProcess.dev(folder: TestFolder())
+        #expect(try server.run("zones", "create", "Lists").status == 0)
+        #expect(try server.run("records", "save", "Lists", "list", "--type", "List", "title=Groceries").status == 0)
+    }
+
+    private func fails(_ code: ExitCode, _ words: String..., account: String = "a") throws {
+        let run = try CommandRun(words, environment: server.environment(account: account), in: server.folder)
+        #expect(run.status == code.rawValue && !run.errors.isEmpty, "\(words): \(run.output) \(run.errors)")
+    }
+
+    @Test("a record, shows, changes and ends its share, and opens its URL as another user")
+    func record() throws {
+        let created = try server.run("shares", "create", "Lists", "list", "--title", "Our list")
+        #expect(created.status == 0, "\(created.errors)")
+        let url = try #require(created.output.first)
+        #expect(url.hasPrefix("https://") && url.hasSuffix("#Our%20list"))
+        try fails(.conflict, "shares", "create", "Lists", "list")
+        try fails(.notFound, "shares", "open", url, account: "b")
+
+        let user = try #require(
+            try server.run("records", "get", "default", "__defaultOwner__", "--json", account: "b").json()["name"]?.text
+        )
+        let added = try server.run(
+            "shares", "add", "Lists", user, "bob@example.com", "+49 30 1234567", "anybody", "--record", "list",
+            "--permission", "write")
+        #expect(added.status == 0, "\(added.errors)")
+        let share = try server.run("shares", "show", "Lists", "list", "--json").json()
+        #expect(share["participants"]?.array?.count == 5 && share["record"]?.text == "list")
+        let oneTime = try #require(share["participants"]?.array?.last?["oneTimeURL"]?.text)
+        for opened in [url, oneTime] {
+            let seen = try server.run("shares", "open", opened, "--json", account: "b").json()
+            #expect(seen["title"]?.text == "Our list" && seen["record"]?.text == "list")
+            #expect(seen["permission"]?.text == "write" && seen["role"]?.text == "invited user")
+        }
+        let read = try server.run(
+            "shares", "add", "Lists", "bob@example.com", "--record", "list", "--permission", "read")
+        #expect(read.status == 0 && read.output.contains { $0.contains("bob@example.com, may read") }, "\(read.output)")
+        let removed = try server.run("shares", "remove", "Lists", user, "+49 30 1234567", "--record", "list")
+        #expect(removed.status == 0 && !removed.output.contains { $0.contains("+49") }, "\(removed.errors)")
+        let line = try #require(try server.run("shares", "list").output.first)
+        #expect(line.contains("Lists/list") && line.contains("\"Our list\"") && line.contains("2 participants"))
+
+        #expect(try server.run("shares", "delete", "Lists", "list").status == 0)
+        #expect(try server.run("shares", "list").output.isEmpty)
+        try fails(.notFound, "shares", "show", "Lists", "list")
+        try fails(.notFound, "shares", "open", url)
+    }
+
+    @Test("a whole zone, and lets users ask")
+    func zone() throws {
+        let created = try server.run("shares", "create", "Lists", "--requests", "--json")
+        #expect(created.status == 0, "\(created.errors)")
+        let url = try #require(try created.json()["url"]?.text)
+        let asked = try server.run("shares", "ask", url, account: "b")
+        #expect(asked.status == 0, "\(asked.errors)")
+        let share = try server.run("shares", "show", "Lists")
+        #expect(share.output.contains { $0.hasPrefix("asks") }, "\(share.output)")
+        #expect(try server.run("shares", "delete", "Lists").status == 0)
+    }
+
+    @Test("what makes no sense is said to")
+    func mistakes() throws {
+        try fails(.usage, "shares", "create", "Lists", "list", "--public", "all")
+        try fails(.notFound, "shares", "create", "Lists", "other")
+        try fails(.usage, "shares", "open", "groceries")
+        try fails(.notFound, "shares", "show", "Lists", "list")
+        #expect(try server.run("shares", "create", "Lists", "list").status == 0)
+        try fails(.usage, "shares", "add", "Lists", "bob", "--record", "list")
+        try fails(.usage, "shares", "add", "Lists", "bob@example.com", "--record", "list", "--permission", "none")
+        try fails(.failed, "shares", "remove", "Lists", "bob@example.com", "--record", "list")
+    }
+}
