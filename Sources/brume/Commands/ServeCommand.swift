@@ -24,6 +24,10 @@ enum ServeCommand {
             OptionDefinition(
                 "admin-on-port", nil,
                 "take the operator's token on the port too; without it, the operator comes by the data folder alone"),
+            OptionDefinition(
+                "public-url", "URL",
+                "what the URLs of shares begin with, such as https://sync.example.com (default: the address that each client uses)"
+            ),
             OptionDefinition("no-development", nil, "serve production environments only"),
             OptionDefinition(
                 "teachers", "WHO",
@@ -99,6 +103,10 @@ enum ServeCommand {
             In development any account's saves add record types and fields to a container's schema, \(Limits.recordTypesPerTeacher) and \
             \(Limits.fieldsPerTeacher) for each account. For users whom you don't know use --no-development (schemas are imported and \
             deployed all the same), or --teachers with those who make the app: to everybody else development is as strict as production.
+            """,
+            """
+            --public-url is what people see of a server who are sent a share's URL: name a host that your clients reach. The token in \
+            the URL works whatever stands before it, so it may change.
             """,
             CommandOptions.quotaNote,
             """
@@ -183,6 +191,9 @@ enum ServeCommand {
         configuration.metricsAddress = try CommandOptions.metricsAddress(invocation)
         configuration.caPath = caPath.map { URL(fileURLWithPath: $0).path }
         configuration.takesOperatorOnPort = invocation.isOn("admin-on-port")
+        if let url = invocation.text("public-url") {
+            configuration.publicURL = try PublicURL.text(url, option: "public-url")
+        }
         configuration.containers = Set(invocation.texts("container"))
         for name in configuration.containers.sorted() {
             if let problem = Names.problemWithContainer(name) {

@@ -1,5 +1,7 @@
 import BrumeKit
 import BrumeLock
+import BrumeServer
+import BrumeService
 import BrumeTestKit
 import Foundation
 import Testing
@@ -57,6 +59,18 @@ struct SharingEndToEndTests {
         let query = CKQuery(recordType: CKRecord.SystemType.share, predicate: NSPredicate(value: true))
         let found = try await other.records(matching: query, inZoneWith: Self.zoneID).matchResults
         #expect(try found.map { try $0.1.get() is CKShare } == [true])
+    }
+
+    @Test("a share's URL begins with what the operator says")
+    func publicURL() async throws {
+        let server = try RunningServer { $0.publicURL = "https://sync.example.com" }
+        let container = server.device(token: try server.addAccount("ada"))
+        try await container.privateCloudDatabase.save(CKRecordZone(zoneID: Self.zoneID))
+        let share = CKShare(recordZoneID: Self.zoneID)
+        try await container.privateCloudDatabase.save(share)
+        let url = try #require(share.url)
+        #expect(url.absoluteString.hasPrefix("https://sync.example.com/share/"))
+        #expect(try await container.shareMetadata(for: url).participantRole == .owner)
     }
 
     @Test("people are invited, changed and removed by what is different, whatever another device did meanwhile")
