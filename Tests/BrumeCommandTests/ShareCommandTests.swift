@@ -57,6 +57,19 @@ struct ShareCommandTests {
         try fails(.notFound, "shares", "open", url)
     }
 
+    @Test("and exports what is shared without the share")
+    func export() throws {
+        #expect(try server.run("shares", "create", "Lists", "list").status == 0)
+        let file = server.folder.file("lists.jsonl")
+        let exported = try server.run("export", file, "--zone", "Lists")
+        #expect(
+            exported.status == 0 && exported.output.contains { $0.hasPrefix("1 share left out") }, "\(exported.output)")
+        let imported = try server.run("import", file, "--format", "brume", account: "b")
+        #expect(imported.status == 0, "\(imported.errors)")
+        let record = try server.run("records", "get", "Lists", "list", "--json", account: "b").json()
+        #expect(record["fields"]?["title"]?.text == "Groceries")
+    }
+
     @Test("a whole zone, and lets users ask")
     func zone() throws {
         let created = try server.run("shares", "create", "Lists", "--requests", "--json")

@@ -20,6 +20,7 @@ enum ExportCommand {
             Records of custom zones that are saved or deleted meanwhile are told of: each zone is as it was at one moment before the \
             end. The default zone keeps no history: of what is changed there meanwhile, the export holds some.
             """,
+            "Shares are left out: whom they are for, and their URLs, are the server's that keeps them. A backup holds them.",
             CommandOptions.clientNote,
         ],
         examples: ["brume export notes.jsonl --zone Notes", "brume export - | zstd > everything.jsonl.zst"],
@@ -55,10 +56,11 @@ enum ExportCommand {
 
     private static func write(
         _ names: [String], of session: ClientSession, to output: ExportFile
-    ) async throws -> (zones: Int, records: Int) {
+    ) async throws -> Counts {
         try output.write(.header)
         let reporter = ProgressReporter(title: "export", total: names.count, unit: "records")
         var records = 0
+        var shares = 0
         for (index, name) in names.enumerated() {
             try output.write(.zone(name))
             if name == Names.defaultZone {
@@ -69,9 +71,12 @@ enum ExportCommand {
             while true {
                 let page = try await session.zoneChanges(
                     ZoneChangesRequest(database: .private, zone: ZoneID(name: name), token: token))
-                for record in page.records { try output.write(.record(zone: name, record)) }
+                for record in page.records where record.system.type != Names.shareType {
+                    try output.write(.record(zone: name, record))
+                    records += 1
+                }
+                shares += page.records.count { $0.system.type == Names.shareType }
                 for deletion in page.deletions { try output.write(.deletion(zone: name, name: deletion.name)) }
-                records += page.records.count
                 token = page.token
                 reporter.advance(to: index, count: records)
                 if !page.moreComing { break }
@@ -80,7 +85,14 @@ enum ExportCommand {
         reporter.advance(to: names.count, count: records)
         reporter.finish()
         try output.write(.end(zones: names.count, records: records))
-        return (names.count, records)
+        return Counts(zones: names.count, records: records, shares: shares)
+    }
+
+    /// What was written, and how many shares were not: whom they are for, and their URLs, are their server's alone.
+    private struct Counts {
+        let zones: Int
+        let records: Int
+        let shares: Int
     }
 
     /// Writes a zone without a feed: its records in the order of their creation.
@@ -101,18 +113,22 @@ enum ExportCommand {
         return records
     }
 
-    private static func report(_ counts: (zones: Int, records: Int), _ path: String, _ invocation: Invocation) {
+    private static func report(_ counts: Counts, _ path: String, _ invocation: Invocation) {
         // The standard output is the export itself.
         if path == "-" { return }
         if invocation.isOn("json") {
             Terminal.print(
                 JSONValue.object([
                     ("zones", .integer(Int64(counts.zones))), ("records", .integer(Int64(counts.records))),
+                    ("sharesLeftOut", .integer(Int64(counts.shares))),
                 ]).line)
         } else {
             Terminal.print(
                 "\(CountText.text(counts.records, "record")) of \(CountText.text(counts.zones, "zone")) written to \(path)"
             )
+            if counts.shares > 0 {
+                Terminal.print("\(CountText.text(counts.shares, "share")) left out: share again what you import")
+            }
         }
     }
 }
