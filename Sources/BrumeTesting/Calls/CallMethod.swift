@@ -18,6 +18,10 @@ public enum CallMethod: String, Hashable, Sendable {
     case modifySubscriptions
     /// A fetch or a list of subscriptions.
     case fetchSubscriptions
+    /// A look at what a share's URL leads to.
+    case fetchShareMetadata
+    /// A request for access to a share.
+    case requestShareAccess
     /// The opening of a device's notification stream.
     case listen
 }

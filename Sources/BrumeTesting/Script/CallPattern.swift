@@ -39,6 +39,10 @@ public struct CallPattern: Sendable, CustomStringConvertible {
     public static let modifySubscriptions = CallPattern(.modifySubscriptions)
     /// Fetches and lists of subscriptions.
     public static let fetchSubscriptions = CallPattern(.fetchSubscriptions)
+    /// Looks at what shares' URLs lead to, one call a URL.
+    public static let fetchShareMetadata = CallPattern(.fetchShareMetadata)
+    /// Requests for access to shares, one call a URL.
+    public static let requestShareAccess = CallPattern(.requestShareAccess)
     /// The opening of a device's notification stream. It has no answer, so nothing can happen after its effect.
     public static let listen = CallPattern(.listen)
 

@@ -24,6 +24,8 @@ struct CallRequest {
         case .zonesFetch, .zonesList: self.method = .fetchZones
         case .subscriptionsModify: self.method = .modifySubscriptions
         case .subscriptionsFetch, .subscriptionsList: self.method = .fetchSubscriptions
+        case .sharesMetadata: self.method = .fetchShareMetadata
+        case .sharesRequestAccess: self.method = .requestShareAccess
         case .notificationsOpen: self.method = .listen
         default: return nil
         }
