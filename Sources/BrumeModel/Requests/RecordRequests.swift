@@ -51,8 +51,8 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
     package var shares: [String: ShareSave] = [:]
     /// Errors, by record name, for deletions that a server's interceptor refused. Not on the wire.
     package var refusedDeletions: [String: ServiceError] = [:]
-    /// Whether it is known that no record is named twice. Not on the wire, and ignored when two modifications are
-    /// compared.
+    /// Whether it is known that no record is named twice, and that none is a share. Not on the wire, and ignored when
+    /// two modifications are compared.
     package var isKnownDistinct = false
 
     package init(zone: ZoneID, saves: [RecordSave<Fields>] = [], deletions: [String] = []) {
@@ -225,7 +225,7 @@ package struct ZoneChangesPage<Content: Equatable & Sendable, Token: Equatable &
 // when another module calls them.
 
 extension ZoneModification<CheckedFields> {
-    /// One that names no record twice.
+    /// One that names no record twice, and no share.
     package static func distinct(
         in zone: ZoneID, saves: consuming [RecordSave<CheckedFields>], deletions: consuming [String]
     ) -> Self {

@@ -46,7 +46,8 @@ extension Database {
                     shareAddresses: shareAddresses,
                     secretPlace: ShareAddresses.Place(
                         run: run, sequence: builder.sequence, zone: zoneStates[index].incarnation),
-                    runOfZone: run(of: ChangePosition(rawValue: zoneStates[index].incarnation)),
+                    runOfZone: modification.isKnownDistinct
+                        ? run : run(of: ChangePosition(rawValue: zoneStates[index].incarnation)),
                     quota: room(in: quota))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }

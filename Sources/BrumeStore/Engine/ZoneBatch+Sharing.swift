@@ -57,7 +57,7 @@ extension ZoneBatch {
 
     /// The policy that a save follows.
     func policy(of save: RecordSave<CheckedFields>) -> SavePolicy {
-        save.type == Names.shareType ? .ifServerRecordUnchanged : savePolicy
+        hasShares && save.type == Names.shareType ? .ifServerRecordUnchanged : savePolicy
     }
 
     /// A record that concerns sharing, as the caller is shown it. Throws `limitExceeded` when the request has been

@@ -63,6 +63,8 @@ struct ZoneBatch {
     /// Roots whose shares go, and that are not among ``staged``.
     var roots: [StagedRoot] = []
     private(set) var plan = SharePlan()
+    /// Whether a save is one of a share.
+    private(set) var hasShares = false
     /// The encoded records of all saves that were ever staged, one after the other: what is answered and what the
     /// journal gets are parts of it, so that a record of a batch needs no memory of its own for either.
     var records: [UInt8] = []
@@ -151,7 +153,9 @@ struct ZoneBatch {
     }
 
     private mutating func planShares(in zone: ZoneState) {
-        guard modification.saves.contains(where: { $0.type == Names.shareType }) else { return }
+        if modification.isKnownDistinct { return }
+        hasShares = modification.saves.contains { $0.type == Names.shareType }
+        if !hasShares { return }
         isAtomic = true
         let run = runOfZone
         var steps = shareBudget.steps
@@ -212,7 +216,7 @@ struct ZoneBatch {
         } else {
             try checkNew(save)
         }
-        let isSharing = save.type == Names.shareType || existing?.marks.contains(.sharing) == true || !plan.isEmpty
+        let isSharing = hasShares || existing?.marks.contains(.sharing) == true
         let sharing = isSharing ? try sharing(of: save, over: existing, in: zone) : nil
         let merged = try MergedRecord.of(save, over: existing, sharing: sharing, budget: &bytesLeft)
         var isKnownToClient = true
