@@ -103,18 +103,15 @@ extension Database {
                 continue
             }
             let count = records.count + deletions.count
-            var record = isDeleted ? SharedBytes() : Database.project(slots.bytes(of: entry.slot), desiredKeys)
-            var recordCost = record.count
-            if !isDeleted, slots.marks(of: entry.slot).contains(.sharing) {
-                // What was read of the share is part of what the page costs, and URLs take longer than their bytes.
-                record = showing(to: id.owner, zone: zoneStates[index].incarnation).shown(record)
-                recordCost += 2 * record.count
-            }
+            let shown =
+                isDeleted
+                ? ShownRecord(SharedBytes())
+                : self.shown(entry.slot, of: slots, desiredKeys, zone: zoneStates[index].incarnation, to: id.owner)
             if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot)) }
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
             let cost =
                 deletion.map { $0.name.utf8.count + $0.type.utf8.count + Database.deletionOverheadBytes }
-                ?? recordCost
+                ?? shown.cost
             if count > 0 {
                 let isFull =
                     count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes
@@ -127,7 +124,7 @@ extension Database {
                     break
                 }
             }
-            if let deletion { deletions.append(deletion) } else { records.append(record) }
+            if let deletion { deletions.append(deletion) } else { records.append(shown.record) }
             bytes += cost
             last = entry.position
         }

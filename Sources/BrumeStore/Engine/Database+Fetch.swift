@@ -30,21 +30,19 @@ extension Database {
                     isFull = true
                     return .deferred
                 }
-                let stored = zoneStates[index].slots.bytes(of: slot)
-                if request.desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: stored.count) }
-                var record = Database.project(stored, request.desiredKeys)
-                var cost = record.count
-                if zoneStates[index].slots.marks(of: slot).contains(.sharing) {
-                    record = showing(to: caller?.user ?? id.owner, zone: zoneStates[index].incarnation)
-                        .shown(record)
-                    cost += 2 * record.count
+                let slots = zoneStates[index].slots
+                if request.desiredKeys != nil {
+                    fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: slot))
                 }
-                if bytes > 0, bytes + cost > Limits.pageBytes {
+                let shown = shown(
+                    slot, of: slots, request.desiredKeys, zone: zoneStates[index].incarnation,
+                    to: caller?.user ?? id.owner)
+                if bytes > 0, bytes + shown.cost > Limits.pageBytes {
                     isFull = true
                     return .deferred
                 }
-                bytes += cost
-                return .record(record)
+                bytes += shown.cost
+                return .record(shown.record)
             }
         }
     }
@@ -53,9 +51,8 @@ extension Database {
     package func allRecords(in zone: ZoneID) -> [SharedBytes] {
         guard case .success(let index) = zoneIndex(of: zone) else { return [] }
         let slots = zoneStates[index].slots
-        return zoneStates[index].liveSlots.map { slot, record in
-            record.marks.contains(.sharing)
-                ? showing(to: id.owner, zone: zoneStates[index].incarnation).shown(record.bytes) : slots.bytes(of: slot)
+        return zoneStates[index].liveSlots.map {
+            shown($0.slot, of: slots, nil, zone: zoneStates[index].incarnation, to: id.owner).record
         }
     }
 

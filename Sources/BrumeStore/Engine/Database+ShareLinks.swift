@@ -15,14 +15,13 @@ extension Database {
         _ link: ShareLink, for visitor: ShareVisitor, wantsRoot: Bool, rootKeys: DesiredKeys?
     ) throws(ServiceError) -> ShareMetadata<SharedBytes> {
         guard let place = place(of: link) else { throw Share.unknownURL }
-        let state = zoneStates[place.zone]
-        let record = state[place.share]
+        let (state, share) = (zoneStates[place.zone], place.share)
+        let bytes = state.slots.bytes(of: place.slot)
         let showing = showing(to: visitor.user, zone: state.incarnation)
         var metadata = ShareMetadata(
             container: id.container, environment: id.environment, zone: ZoneID(name: state.name, owner: id.owner),
             share: SharedBytes(), root: place.root.map { state[$0].name } ?? "", role: .owner, permission: .readWrite,
             isAccepted: true, user: visitor.user)
-        let share = ShareShowing.share(record.sharing ?? SharingPart())
         let standing = share.standing(of: visitor, through: link.key, owner: id.owner)
         switch standing {
         case .owner: break
@@ -37,15 +36,15 @@ extension Database {
         case .stranger: throw Share.unknownURL
         }
         if metadata.isAccepted {
-            metadata.share = showing.shown(record.bytes)
+            metadata.share = showing.shown(bytes, share)
         } else {
             let view = showing.view(share, for: .linkHolder(visitor, secret: link.key))
-            metadata.share = try StoredRecord.introducing(record.bytes, details: ShareViewCoder.encode(view))
+            metadata.share = try StoredRecord.introducing(bytes, details: ShareViewCoder.encode(view))
         }
         if wantsRoot, let root = place.root {
-            let bytes = Database.project(state[root].bytes, rootKeys)
+            let record = Database.project(state[root].bytes, rootKeys)
             metadata.rootRecord =
-                standing == .owner ? StoredRecord.shown(bytes) : try StoredRecord.introducingRoot(bytes)
+                standing == .owner ? StoredRecord.shown(record) : try StoredRecord.introducingRoot(record)
         }
         return metadata
     }
@@ -57,8 +56,8 @@ extension Database {
         _ link: ShareLink, by visitor: ShareVisitor, nowMilliseconds: Int64
     ) throws(ServiceError) -> (outcome: Share.AccessRequestOutcome, commit: Commit?) {
         guard let place = place(of: link) else { return (.ignored, nil) }
-        let record = zoneStates[place.zone][place.share]
-        var share = ShareShowing.share(record.sharing ?? SharingPart())
+        let record = zoneStates[place.zone][place.slot]
+        var share = place.share
         let outcome = share.requestAccess(
             visitor, through: link.key, owner: id.owner, nowMilliseconds: nowMilliseconds)
         guard outcome == .noted else { return (outcome, nil) }
@@ -68,9 +67,9 @@ extension Database {
         var builder = CommitBuilder(sequence: sequence + 1)
         let incarnation = zoneStates[place.zone].incarnation
         put(
-            SharedBytes(bytes), marks: record.marks, replacing: place.share, references: .none, inZoneAt: place.zone,
+            SharedBytes(bytes), marks: record.marks, replacing: place.slot, references: .none, inZoneAt: place.zone,
             of: incarnation, into: &builder)
-        note(place.share, .updated, inZoneAt: place.zone, into: &builder)
+        note(place.slot, .updated, inZoneAt: place.zone, into: &builder)
         noteChange(inZoneAt: place.zone, isNewEntry: false)
         builder.touch(
             TouchedZone(
@@ -81,18 +80,14 @@ extension Database {
 
     /// The share that a link leads to: the index of its zone, its slot and that of its root, which the share of a whole
     /// zone has none of; nil where there is no such share now.
-    private func place(of link: ShareLink) -> (zone: Int, share: Int32, root: Int32?)? {
-        guard let index = zoneIndexOfIncarnation[link.zone], zoneStates[index].incarnation != 0 else { return nil }
-        let sharing = zoneStates[index].sharing
-        if let root = sharing.root(ofSecret: link.secret) {
-            guard let name = zoneStates[index][root].sharing?.share, let share = sharing.shares[name] else {
-                return nil
-            }
-            return (index, share, root)
-        }
-        guard let share = sharing.shares[Names.zoneShare], sharing.roots[Names.zoneShare] == nil,
-            ShareShowing.share(zoneStates[index][share].sharing ?? SharingPart()).isOpened(by: link.secret)
+    private func place(of link: ShareLink) -> (zone: Int, slot: Int32, share: Share, root: Int32?)? {
+        guard let index = zoneIndexOfIncarnation[link.zone], !zoneStates[index].isDefault else { return nil }
+        let state = zoneStates[index]
+        let root = state.sharing.root(ofSecret: link.secret)
+        let name = root.map { state[$0].sharing?.share ?? "" } ?? Names.zoneShare
+        guard let slot = state.sharing.shares[name], let share = state[slot].share,
+            Share.isEqual(share.secret, link.secret)
         else { return nil }
-        return (index, share, nil)
+        return (index, slot, share, root)
     }
 }

@@ -10,12 +10,7 @@ struct ShareShowing {
     let zone: UInt64
     let addresses: ShareAddresses
 
-    func shown(_ record: SharedBytes) -> SharedBytes {
-        let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
-        return part.storedShare.isEmpty ? StoredRecord.shown(record) : shown(record, ShareShowing.share(part))
-    }
-
-    /// The same for the record of a share that was read.
+    /// The record of a share that was read.
     func shown(_ record: SharedBytes, _ share: Share) -> SharedBytes {
         guard let viewer = share.viewer(user, owner: owner) else { return StoredRecord.shown(record) }
         return StoredRecord.shown(record, details: ShareViewCoder.encode(view(share, for: viewer)))
@@ -27,16 +22,58 @@ struct ShareShowing {
         }
     }
 
-    /// The share in a record that was checked when it came into memory.
-    static func share(_ part: SharingPart) -> Share {
-        guard let share = try? part.storedShare.withUnsafeBytes({ try ShareCoder.decode($0) }) else {
+}
+
+extension RecordSlot {
+    /// The share that the record is; nil for all others.
+    var share: Share? { sharing?.decodedShare }
+}
+
+extension SharingPart {
+    /// The share in a record that was checked when it came into memory; nil for all other records.
+    var decodedShare: Share? {
+        if storedShare.isEmpty { return nil }
+        guard let share = try? storedShare.withUnsafeBytes({ try ShareCoder.decode($0) }) else {
             preconditionFailure("a share that was checked can't be read")
         }
         return share
     }
 }
 
+/// A record as a user is shown it, and the bytes that it counts for in a page.
+struct ShownRecord {
+    let record: SharedBytes
+    let cost: Int
+
+    init(_ record: SharedBytes) {
+        self.record = record
+        cost = record.count
+    }
+
+    /// A share: what was read of it counts, too, and its URLs take longer than their bytes.
+    init(_ record: SharedBytes, ofShareWith storedBytes: Int) {
+        self.record = record
+        cost = storedBytes + 2 * record.count
+    }
+}
+
 extension Database {
+    /// A record that exists, for an answer.
+    ///
+    /// - Parameters:
+    ///   - desiredKeys: Its fields; nil for all.
+    ///   - zone: The incarnation of its zone. Asked, as the user is, only for what concerns sharing.
+    func shown(
+        _ slot: Int32, of slots: RecordSlots, _ desiredKeys: DesiredKeys?, zone: @autoclosure () -> UInt64,
+        to user: @autoclosure () -> String
+    ) -> ShownRecord {
+        let record = Database.project(slots.bytes(of: slot), desiredKeys)
+        guard slots.marks(of: slot).contains(.sharing) else { return ShownRecord(record) }
+        guard let share = slots[slot].share else { return ShownRecord(StoredRecord.shown(record)) }
+        return ShownRecord(
+            showing(to: user(), zone: zone()).shown(record, share), ofShareWith: slots.byteCount(of: slot))
+    }
+
     /// - Parameter zone: The incarnation of the zone whose records are shown.
     func showing(to user: String, zone: UInt64) -> ShareShowing {
         ShareShowing(owner: id.owner, user: user, zone: zone, addresses: shareAddresses)

@@ -36,10 +36,10 @@ extension ZoneBatch {
         try shareBudget.take(change.edit)
         try shareBudget.takeReading(of: former?.storedShare.count ?? 0)
         var share: Share
-        if let former {
+        if let known = former?.decodedShare {
             let root = zone.sharing.roots[save.name].map { zone[$0].name } ?? ""
             guard change.root.isEmpty || change.root == root else { throw ZoneBatch.rootStays }
-            share = ShareShowing.share(former)
+            share = known
         } else {
             share = Share(secret: try plan.secret(ofShare: save.name))
         }
@@ -64,9 +64,8 @@ extension ZoneBatch {
     /// shown enough of shares.
     mutating func shown(_ record: SharedBytes) throws(ServiceError) -> SharedBytes {
         let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
-        if part.storedShare.isEmpty { return StoredRecord.shown(record) }
         try shareBudget.takeReading(of: part.storedShare.count)
-        let share = ShareShowing.share(part)
+        guard let share = part.decodedShare else { return StoredRecord.shown(record) }
         try shareBudget.takeShowing(of: share)
         return ShareShowing(owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses)
             .shown(record, share)

@@ -215,21 +215,18 @@ package final class QueryRun {
         var fieldsRead = 0
         for index in rows.indices {
             let (zone, slot) = (Int(rows[index].zone), rows[index].slot)
-            let stored = targets[zone].slots.bytes(of: slot)
-            var record = Database.project(stored, desiredKeys)
-            var cost = record.count
-            if targets[zone].slots.marks(of: slot).contains(.sharing) {
-                record = database.showing(to: database.id.owner, zone: targets[zone].incarnation).shown(record)
-                cost += 2 * record.count
+            let shown = database.shown(
+                slot, of: targets[zone].slots, desiredKeys, zone: targets[zone].incarnation, to: database.id.owner)
+            if desiredKeys != nil {
+                fieldsRead += Database.fieldsReadAtMost(inBytes: targets[zone].slots.byteCount(of: slot))
             }
-            if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: stored.count) }
-            let isFull = bytes + cost > Limits.pageBytes || fieldsRead > Limits.pageFieldsRead
+            let isFull = bytes + shown.cost > Limits.pageBytes || fieldsRead > Limits.pageFieldsRead
             if index == pageLimit || index > 0 && isFull {
                 results.next = rows[index - 1].place.cursor(collector.order)
                 break
             }
-            bytes += cost
-            results.matches.append(QueryMatch(zone: targets[zone].id, record: record))
+            bytes += shown.cost
+            results.matches.append(QueryMatch(zone: targets[zone].id, record: shown.record))
         }
         return results
     }

@@ -413,6 +413,28 @@ struct ShareBatchTests {
         #expect(root.system == desk.record("r0")?.system)
     }
 
+    @Test("leaves pages as full of its roots as of other records, and shares themselves count for more")
+    func pages() throws {
+        for number in 0..<120 {
+            let saves = [
+                RecordSave<CheckedFields>.of("r\(number)", ["text": .string(String(repeating: "x", count: 6_000))]),
+                Self.share("s\(number)"),
+            ]
+            let save = ShareSave(root: "r\(number)", edit: Self.inviting(Self.friend))
+            #expect(modify(saves, shares: ["s\(number)": save]).result.saveCodes == [nil, nil])
+        }
+        let page = try desk.database.zoneChanges(zone: Desk.zone, since: nil, resultsLimit: 0, desiredKeys: nil)
+        #expect(!page.moreComing && page.records.count == 240)
+        let names = (0..<120).map { "r\($0)" }
+        let fetched = desk.database.fetchRecords(
+            FetchRecordsRequest(database: .private, zones: [.init(zone: Desk.zone, names: names)]))
+        #expect(!fetched[0].contains(.deferred))
+        let marked = try #require(desk.database.zoneStates[1].liveSlot(of: "s0"))
+        let shown = desk.database.shown(
+            marked, of: desk.database.zoneStates[1].slots, nil, zone: 1, to: Desk.sharer)
+        #expect(shown.cost > 2 * shown.record.count)
+    }
+
     @Test("that can't be looked at as well is refused, whatever zones a request spreads shares over")
     func costs() throws {
         for zone in ["a", "b"] {

@@ -49,7 +49,7 @@ struct ShareLinkTests {
         var link = ShareLink(zone: zone.incarnation, secret: try #require(zone[root].sharing).secret)
         if oneTime {
             let part = try #require(zone[share].sharing)
-            let participant = try #require(ShareShowing.share(part).participants.first)
+            let participant = try #require(part.decodedShare?.participants.first)
             guard case .oneTime(let secret) = participant.invitees[0] else { throw TestFailure("it is none") }
             link.oneTimeSecret = secret
         }
