@@ -262,7 +262,7 @@ package enum Limits {
 
     /// Participants that the shares of one request add, change or remove, and users whom they deny, block or unblock.
     /// Each is looked for among a share's hundred participants.
-    package static let changesPerShareSave = itemsPerRequest
+    package static let shareChangesPerRequest = itemsPerRequest
 
     /// Bytes of the stored shares that one request reads beside their fields, to change and to show them: some 10
     /// nanoseconds a byte. It is ten times what the largest share takes.

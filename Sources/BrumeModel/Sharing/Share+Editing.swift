@@ -13,7 +13,7 @@ extension Share {
         _ edit: ShareEdit, by editor: ShareVisitor, owner: String, nowMilliseconds: Int64, newSecret: () -> [UInt8]
     ) throws(ServiceError) -> Bool {
         if edit == ShareEdit() { return false }
-        if edit.changeCount > Limits.changesPerShareSave { throw Self.tooManyChanges }
+        if edit.changeCount > Limits.shareChangesPerRequest { throw Self.tooManyChanges }
         // Before any is compared: what is not ASCII may take long.
         if let problem = edit.problem(owner: owner) { throw problem }
         guard case .manager = viewer(editor.user, owner: owner) else { return try leave(edit, editor) }
@@ -164,7 +164,7 @@ extension Share {
 
     private static let tooManyChanges = ServiceError(
         .limitExceeded,
-        "a request changes \(Limits.changesPerShareSave) participants and requests of shares at most; split it")
+        "a request changes \(Limits.shareChangesPerRequest) participants and requests of shares at most; split it")
 
     static let tooManyParticipants = ServiceError(
         .tooManyParticipants,

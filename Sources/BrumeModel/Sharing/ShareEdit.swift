@@ -46,7 +46,7 @@ package struct ShareEdit: Equatable, Sendable {
 
     package init() {}
 
-    /// What counts toward ``Limits/changesPerShareSave``.
+    /// What counts toward ``Limits/shareChangesPerRequest``.
     package var changeCount: Int { removals.count + puts.count + denials.count + blocks.count + unblocks.count }
 
     /// What no share would take, whatever it is; nil if nothing.

@@ -89,11 +89,11 @@ extension MessageCoder {
                 count += change.n_blocks + change.n_unblocks
             }
         }
-        guard count <= Limits.changesPerShareSave else {
+        guard count <= Limits.shareChangesPerRequest else {
             throw ServiceError(
                 .limitExceeded,
                 "the shares of a request change \(count) participants and requests; the limit is "
-                    + "\(Limits.changesPerShareSave): send them in several requests")
+                    + "\(Limits.shareChangesPerRequest): send them in several requests")
         }
     }
 

@@ -82,7 +82,7 @@ extension Answer {
 
     fileprivate var holdsRecords: Bool {
         switch self {
-        case .recordsModified, .records, .queryPage, .zoneChanges, .shareMetadata: true
+        case .recordsModified, .records, .queryPage, .zoneChanges: true
         default: false
         }
     }
@@ -121,9 +121,6 @@ extension Answer {
         case .zoneChanges(var page):
             page.records = SharedBytes.gathering(page.records)
             return .zoneChanges(page)
-        case .shareMetadata(var metadata):
-            metadata.rootRecord = metadata.rootRecord.map { SharedBytes.gathering([$0])[0] }
-            return .shareMetadata(metadata)
         default: return self
         }
     }

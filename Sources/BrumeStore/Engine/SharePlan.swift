@@ -34,7 +34,7 @@ struct SharePlan {
             do throws(ServiceError) {
                 if save.name == Names.zoneShare {
                     guard root.isEmpty else { throw SharePlan.zoneHasNoRoot }
-                    guard zone.sharing.isWithoutShares, new.count == 1 else { throw SharePlan.recordsAreShared }
+                    guard zone.sharing.shares.isEmpty, new.count == 1 else { throw SharePlan.recordsAreShared }
                     shares[save.name] = .success(secretOfZone(zone.incarnation))
                     continue
                 }

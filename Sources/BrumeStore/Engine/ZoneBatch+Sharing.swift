@@ -33,7 +33,6 @@ extension ZoneBatch {
         if case .set = save.parent { throw ZoneBatch.shareHasNoParent }
         let change = modification.shares[save.name] ?? ShareSave()
         let former = existing?.sharing
-        try shareBudget.take(change.edit)
         try shareBudget.takeReading(of: former?.storedShare.count ?? 0)
         var share: Share
         if let known = former?.decodedShare {

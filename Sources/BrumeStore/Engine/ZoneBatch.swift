@@ -156,7 +156,8 @@ struct ZoneBatch {
         if modification.isKnownDistinct { return }
         hasShares = modification.saves.contains { $0.type == Names.shareType }
         if !hasShares { return }
-        isAtomic = true
+        // Nothing is shared in a default zone, and nothing is atomic there.
+        if !zone.isDefault { isAtomic = true }
         let run = runOfZone
         var steps = shareBudget.steps
         defer { shareBudget.steps = steps }

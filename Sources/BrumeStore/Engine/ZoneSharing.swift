@@ -11,9 +11,6 @@ struct ZoneSharing: Equatable, Sendable {
 
     var isEmpty: Bool { shares.isEmpty && secrets.isEmpty && roots.isEmpty }
 
-    /// Whether there is no share in the zone.
-    var isWithoutShares: Bool { shares.isEmpty }
-
     /// Notes a record that is in a slot now.
     mutating func add(_ record: RecordSlot, at slot: Int32) {
         guard let part = record.sharing else { return }

@@ -191,7 +191,7 @@ extension LimitsPageTests {
         ("zones in a request", [Model.itemsPerRequest]),
         ("`operation_id`", [16]),
         ("`client_token`", [Model.clientTokenBytes]),
-        ("changes of participants", [Model.changesPerShareSave]),
+        ("changes of participants", [Model.shareChangesPerRequest]),
         ("bytes of stored shares", [Model.shareBytesPerRequest, Model.participantsShownPerRequest]),
         ("a share's URL", [Model.shareURLBytes]),
         ("URLs that lead nowhere", [Service.shareLinkFailuresPerMinute]),

@@ -137,7 +137,7 @@ struct ShareEditingTests {
             refusal { $0.puts = [.init(id: "b", invitee: nil, role: .publicUser, permission: .readOnly)] }
                 == .invalidArguments)
         #expect(refusal { $0.puts = [.init(id: "x", invitee: nil, permission: .none)] } == nil)
-        let most = Limits.changesPerShareSave
+        let most = Limits.shareChangesPerRequest
         for many in [\ShareEdit.denials, \ShareEdit.unblocks, \ShareEdit.blocks] {
             #expect(
                 refusal { edit in
@@ -149,7 +149,7 @@ struct ShareEditingTests {
             refusal { edit in
                 edit.puts = (0...most).map { .init(id: "x\($0)", invitee: .oneTime, permission: .none) }
             } == .limitExceeded)
-        let removals = (0...Limits.changesPerShareSave).map { "r\($0)" }
+        let removals = (0...Limits.shareChangesPerRequest).map { "r\($0)" }
         #expect(refusal { $0.removals = removals } == .limitExceeded)
         #expect(refusal { $0.removals = Array(removals.dropLast()) } == nil)
     }
