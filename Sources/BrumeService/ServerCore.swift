@@ -224,8 +224,13 @@ package final class ServerCore: @unchecked Sendable {
         if let problem = Names.problemWithContainer(name) { throw ServiceError(.badContainer, problem) }
     }
 
+    /// Whether the operator lets the server serve a container.
+    func serves(_ container: String) -> Bool {
+        configuration.containers.isEmpty || configuration.containers.contains(container)
+    }
+
     private func checkIsServed(_ name: String) throws(ServiceError) {
-        guard configuration.containers.isEmpty || configuration.containers.contains(name) else {
+        guard serves(name) else {
             throw ServiceError(
                 .badContainer, "this server does not serve the container; check its name with the operator")
         }

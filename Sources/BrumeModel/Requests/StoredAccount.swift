@@ -25,4 +25,7 @@ package struct StoredAccount: Equatable, Sendable {
         self.tokenHashes = tokenHashes
         self.quotaBytes = quotaBytes
     }
+
+    /// By what other users find the account.
+    package var handles: [Handle] { [Handle(email: email), Handle(phone: phone)].compactMap(\.self) }
 }

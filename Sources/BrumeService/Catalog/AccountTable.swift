@@ -87,7 +87,7 @@ package struct AccountTable: Sendable {
         accounts[account.name] = account
         let storage = storages[account.id] ?? AccountStorage(ofAccount: account.id, quotaBytes: account.quotaBytes)
         storages[account.id] = storage
-        for handle in Self.handles(of: account) { names[handle] = account.name }
+        for handle in account.handles { names[handle] = account.name }
         for hash in account.tokenHashes {
             holders[hash] = AccountHolder(name: account.name, id: account.id, storage: storage)
         }
@@ -101,7 +101,7 @@ package struct AccountTable: Sendable {
 
     private mutating func remove(_ account: StoredAccount) {
         accounts[account.name] = nil
-        for handle in Self.handles(of: account) { names[handle] = nil }
+        for handle in account.handles { names[handle] = nil }
         for hash in account.tokenHashes { holders[hash] = nil }
     }
 
@@ -128,10 +128,6 @@ package struct AccountTable: Sendable {
         guard accounts.count < ServiceLimits.accounts else {
             throw AccountError(.limit, "the server has \(ServiceLimits.accounts) accounts, which is the limit")
         }
-    }
-
-    private static func handles(of account: StoredAccount) -> [Handle] {
-        [Handle(email: account.email), Handle(phone: account.phone)].compactMap(\.self)
     }
 
     /// An e-mail address that the account may have, or an empty text for none.

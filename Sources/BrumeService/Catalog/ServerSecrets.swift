@@ -23,13 +23,8 @@ package struct ServerSecrets: Sendable {
     /// each (Documentation/CloudKit.md, The model), and revealing nothing about the account.
     package func userRecordName(accountID: [UInt8], container: String, environment: Environment) -> String {
         let message = Array("user".utf8) + accountID + [environment.rawValue] + Array(container.utf8)
-        let digits = Array("0123456789abcdef".utf8)
-        var name: [UInt8] = [UInt8(ascii: "_")]
-        for byte in MessageAuthentication(key: key).authenticate(message).prefix(16) {
-            name.append(digits[Int(byte >> 4)])
-            name.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: name, as: UTF8.self)
+        return Names.userRecordName(
+            of: MessageAuthentication(key: key).authenticate(message).prefix(Names.userRecordNameBytes))
     }
 
     /// An account as the operator sees it, with its user record name in a container and environment.

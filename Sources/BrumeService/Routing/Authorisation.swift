@@ -50,6 +50,25 @@ package enum Authorisation {
         }
     }
 
+    /// The database that a share's URL leads a client to, or why the client may not go there. What they may see there
+    /// the share decides, on the database's loop.
+    ///
+    /// - Parameters:
+    ///   - database: Where the URL leads; nil for one that this server did not make.
+    ///   - isServed: Whether the server serves the database's container.
+    static func database(
+        atLink database: DatabaseID?, for identity: Identity, isServed: (_ container: String) -> Bool
+    ) -> Result<DatabaseID, ServiceError> {
+        guard case .account = identity.role else {
+            return .failure(ServiceError(.notAuthenticated, "sharing needs an account; connect with its token"))
+        }
+        // The two environments know nothing of each other's data.
+        guard let database, database.environment == identity.environment, isServed(database.container) else {
+            return .failure(Share.unknownURL)
+        }
+        return .success(database)
+    }
+
     /// Whether changes in the database may be reported to the device.
     static func mayReceive(from database: DatabaseID, _ identity: Identity) -> Bool {
         mayUse(database, identity)

@@ -7,18 +7,18 @@ extension Shard {
     /// The database that a request is for: one of the client's own, or that of the share whose URL the request names.
     func database(for request: DataRequest, of identity: Identity) -> Result<DatabaseID, ServiceError> {
         guard let url = request.shareURL else { return Authorisation.database(for: request.scope, of: identity) }
-        guard case .account(let name) = identity.role else {
-            return .failure(ServiceError(.notAuthenticated, "sharing needs an account; connect with its token"))
-        }
-        if let refusal = server.shareLinkLimits.refusal(of: name, nowNanoseconds: loop.nowNanoseconds) {
+        let now = loop.nowNanoseconds
+        if case .account(let name) = identity.role,
+            let refusal = server.shareLinkLimits.refusal(of: name, nowNanoseconds: now)
+        {
             return .failure(refusal)
         }
-        // The two environments know nothing of each other's data.
-        guard let place = shareURLs.place(url), place.database.environment == identity.environment else {
-            server.shareLinkLimits.note(name, nowNanoseconds: loop.nowNanoseconds)
-            return .failure(Share.unknownURL)
+        let database = Authorisation.database(
+            atLink: shareURLs.place(url)?.database, for: identity, isServed: server.serves)
+        if case .failure = database, case .account(let name) = identity.role {
+            server.shareLinkLimits.note(name, nowNanoseconds: now)
         }
-        return .success(place.database)
+        return database
     }
 
     /// What a request is answered with whose database is none for its client. Who asks for access is not told.
@@ -70,6 +70,6 @@ extension Shard {
         return ShareVisitor(
             user: server.secrets.userRecordName(
                 accountID: account.id, container: database.container, environment: database.environment),
-            handles: [Handle(email: account.email), Handle(phone: account.phone)].compactMap(\.self))
+            handles: account.handles)
     }
 }

@@ -22,7 +22,6 @@ internal import BrumeSystem
 final class ShareURLs {
     private static let version: UInt8 = 1
     private static let path = "/share/"
-    private static let nameBytes = 16
 
     private let seal: DeterministicSeal
     private let secrets: MessageAuthentication
@@ -53,7 +52,7 @@ final class ShareURLs {
     }
 
     private func url(of link: ShareLink, in database: DatabaseID) -> String {
-        guard let name = Self.bytes(ofName: database.owner) else {
+        guard let name = Names.bytes(ofUserRecordName: database.owner) else {
             preconditionFailure("the owner of a share has no user record name")
         }
         var text = [database.environment.rawValue] + name
@@ -78,7 +77,7 @@ final class ShareURLs {
             return Array(rest.prefix(count))
         }
         guard let environment = take(1).first.flatMap(Environment.init) else { return nil }
-        let owner = Self.name(of: take(Self.nameBytes))
+        let owner = Names.userRecordName(of: take(Names.userRecordNameBytes))
         let zone = take(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
         let secret = take(Share.secretByteCount)
         let oneTimeSecret = take(1) == [1] ? take(Share.secretByteCount) : nil
@@ -88,18 +87,5 @@ final class ShareURLs {
             DatabaseID(container: container, environment: environment, scope: .private, owner: owner),
             ShareLink(zone: zone, secret: secret, oneTimeSecret: oneTimeSecret)
         )
-    }
-
-    private static func bytes(ofName name: String) -> [UInt8]? {
-        guard Names.isUserRecordName(name) else { return nil }
-        let digits = name.utf8.dropFirst().map { $0 < 0x3A ? $0 - 0x30 : $0 - 0x61 + 10 }
-        return (0..<nameBytes).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] }
-    }
-
-    private static func name(of bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var name = [UInt8(ascii: "_")]
-        for byte in bytes { name += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: name, as: UTF8.self)
     }
 }

@@ -1,7 +1,8 @@
 internal import BrumeModel
 
-/// What shares may cost the loop in one request: each is read, changed and written as a whole, and each participant that
-/// is shown may need a URL that has to be sealed. How many participants change was counted when the request was read.
+/// What shares may cost the loop in one request: each is read, changed and written as a whole, and each participant
+/// that is shown may need a URL that has to be sealed. How many participants change was counted when the request was
+/// read.
 ///
 /// What was spent stays spent, whether or not the item fails in the end. An item that finds no room fails by itself.
 struct ShareBudget: Sendable {

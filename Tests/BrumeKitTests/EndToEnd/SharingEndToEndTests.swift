@@ -71,6 +71,13 @@ struct SharingEndToEndTests {
         let url = try #require(share.url)
         #expect(url.absoluteString.hasPrefix("https://sync.example.com/share/"))
         #expect(try await container.shareMetadata(for: url).participantRole == .owner)
+        let production = self.server.device(token: token) { $0.environment = .production }
+        let own = CKShare(recordZoneID: Self.zoneID)
+        own.publicPermission = .readOnly
+        try await database.save(CKRecordZone(zoneID: Self.zoneID))
+        try await database.save(own)
+        let ownURL = try #require(own.url)
+        #expect(await code { try await production.shareMetadata(for: ownURL) } == .unknownItem, "another environment")
     }
 
     @Test("people are invited, changed and removed by what is different, whatever another device did meanwhile")
