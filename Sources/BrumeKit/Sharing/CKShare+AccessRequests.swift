@@ -59,7 +59,7 @@ extension CKShare {
         let role = currentUserParticipant?.role
         precondition(
             role == .owner || role == .administrator,
-            "CKShare: only the owner and administrators answer access requests; ask currentUserParticipant for the role first"
+            "CKShare: only the owner and administrators answer access requests; ask currentUserParticipant for the role"
         )
         details.withLock { change(&$0) }
     }

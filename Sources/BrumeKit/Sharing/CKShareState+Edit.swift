@@ -82,7 +82,7 @@ extension CKUserIdentity {
 }
 
 extension CKUserIdentityLookupInfo {
-    /// Who is looked up.
+    /// The user whom a participant is made for.
     ///
     /// - Throws: `invalidArguments` for an address, a number or a name that nobody can have.
     func invitee() throws(CKError) -> ShareEdit.Put.Invitee {

@@ -23,7 +23,8 @@ extension MessageCoder {
         guard data.len <= Limits.shareURLBytes else {
             throw ServiceError(
                 .invalidArguments,
-                "a share's URL has \(data.len) bytes, and none has more than \(Limits.shareURLBytes); leave out its title"
+                "a share's URL has \(data.len) bytes, and none has more than \(Limits.shareURLBytes); "
+                    + "leave out its title"
             )
         }
         return try text(data, "a share's URL")

@@ -21,8 +21,8 @@ final class ShareLinkLimits: Sendable {
         let rest = Self.nanoseconds - nowNanoseconds % Self.nanoseconds
         return ServiceError(
             .requestRateLimited,
-            "more than \(ServiceLimits.shareLinkFailuresPerMinute) URLs of shares led nowhere, or were asked for access, in"
-                + " a minute; wait",
+            "more than \(ServiceLimits.shareLinkFailuresPerMinute) URLs of shares led nowhere, or were asked for access,"
+                + " in a minute; wait",
             retryAfterMilliseconds: UInt32(rest / 1_000_000) + 1)
     }
 

@@ -116,8 +116,7 @@ struct SharePlan {
         .alreadyShared, "two new shares have the same root record; keep one, and add the participants to it")
     private static let zoneHasNoRoot = ServiceError(
         .invalidArguments,
-        "the share \"\(Names.zoneShare)\" is of its whole zone and has no root record; name the share of a record otherwise"
-    )
+        "the share \"\(Names.zoneShare)\" is of its whole zone and has no root; name the share of a record otherwise")
     private static let recordsAreShared = ServiceError(
         .invalidArguments,
         "records of the zone are shared by themselves, so the zone as a whole can't be; delete those shares before")

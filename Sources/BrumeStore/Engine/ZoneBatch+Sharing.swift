@@ -135,6 +135,5 @@ extension ZoneBatch {
         .invalidArguments, "a share keeps its root record; delete the share, and make one of the other record")
     private static let rootGoes = ServiceError(
         .invalidArguments,
-        "a new share or its root record would be deleted with what the same request deletes; leave out the one or the other"
-    )
+        "a new share or its root would be deleted with what the same request deletes; leave out the one or the other")
 }

@@ -8,7 +8,7 @@ extension CommitHistory {
         var created: UInt64
         /// The size of the record as it is stored.
         var byteCount: Int
-        /// Of a share, whom it is shared with.
+        /// The share that the record is; nil for any other record.
         var share: Share?
 
         var tag: String { record.system.changeTag }

@@ -43,7 +43,7 @@ final class Taker: NotificationListener {
     func displaced() { isDisplaced = true }
     func end(_ error: ServiceError) {}
 
-    /// Of query subscriptions: the record; else the kind.
+    /// The record of each event of a query subscription, and the kind of all others.
     var summary: [String] {
         taken.map {
             if case .recordChanged(let change) = $0.kind { return "\($0.subscriptionID) \(change.recordName)" }

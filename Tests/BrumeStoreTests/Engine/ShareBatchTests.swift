@@ -330,7 +330,7 @@ struct ShareBatchTests {
         #expect(desk.record("share") == nil && desk.record("list")?.share == nil)
 
         try desk.save("cause")
-        // Of the new share and its root only the one goes: either would be left without the other.
+        // The new share goes and its root stays: it would be left without a share.
         for existing in [false, true] {
             let tag = existing ? try desk.save("alone") : ""
             let half = modify(
