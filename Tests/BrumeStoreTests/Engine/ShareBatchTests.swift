@@ -194,6 +194,27 @@ struct ShareBatchTests {
         #expect(remade.saves[0].record?.shareDetails?.url == url, "the URL is the same")
     }
 
+    @Test("of a whole zone has the secret of the run that made the zone, in whatever run it is shared")
+    func secretOfZone() throws {
+        let plain = desk.database.shareAddresses
+        desk.database.shareAddresses = ShareAddresses(
+            newSecret: plain.newSecret, secretOfZone: { run, _ in [UInt8](repeating: UInt8(run), count: 20) },
+            url: plain.url)
+        // Another zone of another run, as at the same place after a folder was put back.
+        desk.database.begin(run: 8)
+        desk.makeZone("later")
+        for run in 9...10 as ClosedRange<UInt32> {
+            desk.database.begin(run: run)
+            for (zone, secret) in [(Desk.zone, UInt8(7)), (ZoneID(name: "later"), 8)] {
+                #expect(modify([Self.share(Names.zoneShare)], in: zone).result.saveCodes == [nil])
+                let state = try #require(desk.database.zoneStates.first { $0.name == zone.name })
+                let slot = try #require(state.sharing.shares[Names.zoneShare])
+                #expect(state[slot].share?.secret == [UInt8](repeating: secret, count: 20))
+                #expect(modify([], deletions: [Names.zoneShare], in: zone).result.deletions == [nil])
+            }
+        }
+    }
+
     // MARK: Changed
 
     @Test("is saved over the version that the client knows alone, whatever the policy")
