@@ -4,11 +4,13 @@ package enum Environment: UInt8, Hashable, Sendable {
     case production = 2
 }
 
-/// Raw values are CloudKit's `CKDatabase.Scope`. The shared scope holds no data of its own and is not served yet.
+/// Raw values are CloudKit's `CKDatabase.Scope`. The shared scope holds no data of its own: it is a view of zones in
+/// other users' private databases, and no ``DatabaseID`` has it.
 @usableFromInline
 package enum DatabaseScope: UInt8, Hashable, Sendable {
     case `public` = 1
     case `private` = 2
+    case shared = 3
 
     /// Written out, since every request asks nearly twenty times: the compiler's own goes through the table of the
     /// protocol in other modules.
@@ -16,6 +18,7 @@ package enum DatabaseScope: UInt8, Hashable, Sendable {
         switch one {
         case .public: if case .public = other { true } else { false }
         case .private: if case .private = other { true } else { false }
+        case .shared: if case .shared = other { true } else { false }
         }
     }
 }
@@ -48,8 +51,8 @@ package struct DatabaseID: Hashable, Sendable {
 
     package init(container: String, environment: Environment, scope: DatabaseScope, owner: String) {
         precondition(
-            (scope == .public) == owner.isEmpty,
-            "a public database has no owner, and a private database has exactly one")
+            scope != .shared && (scope == .public) == owner.isEmpty,
+            "a public database has no owner, a private database has exactly one, and a shared database is none")
         parts = Parts(container: container, environment: environment, scope: scope, owner: owner)
     }
 

@@ -682,6 +682,51 @@ void   brume__server__v1__share_metadata_response_view__free_unpacked
   assert(message->base.descriptor == &brume__server__v1__share_metadata_response_view__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__server__v1__accept_share_response_view__init
+                     (Brume__Server__V1__AcceptShareResponseView         *message)
+{
+  static const Brume__Server__V1__AcceptShareResponseView init_value = BRUME__SERVER__V1__ACCEPT_SHARE_RESPONSE_VIEW__INIT;
+  *message = init_value;
+}
+size_t brume__server__v1__accept_share_response_view__get_packed_size
+                     (const Brume__Server__V1__AcceptShareResponseView *message)
+{
+  assert(message->base.descriptor == &brume__server__v1__accept_share_response_view__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__server__v1__accept_share_response_view__pack
+                     (const Brume__Server__V1__AcceptShareResponseView *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__server__v1__accept_share_response_view__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__server__v1__accept_share_response_view__pack_to_buffer
+                     (const Brume__Server__V1__AcceptShareResponseView *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__server__v1__accept_share_response_view__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Server__V1__AcceptShareResponseView *
+       brume__server__v1__accept_share_response_view__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Server__V1__AcceptShareResponseView *)
+     protobuf_c_message_unpack (&brume__server__v1__accept_share_response_view__descriptor,
+                                allocator, len, data);
+}
+void   brume__server__v1__accept_share_response_view__free_unpacked
+                     (Brume__Server__V1__AcceptShareResponseView *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__server__v1__accept_share_response_view__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor brume__server__v1__record_view__field_descriptors[9] =
 {
   {
@@ -1693,5 +1738,56 @@ const ProtobufCMessageDescriptor brume__server__v1__share_metadata_response_view
   brume__server__v1__share_metadata_response_view__field_indices_by_name,
   1,  brume__server__v1__share_metadata_response_view__number_ranges,
   (ProtobufCMessageInit) brume__server__v1__share_metadata_response_view__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__server__v1__accept_share_response_view__field_descriptors[2] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__AcceptShareResponseView, zone),
+    &brume__v1__zone_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Server__V1__AcceptShareResponseView, share),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__server__v1__accept_share_response_view__field_indices_by_name[] = {
+  1,   /* field[1] = share */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__server__v1__accept_share_response_view__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__server__v1__accept_share_response_view__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.server.v1.AcceptShareResponseView",
+  "AcceptShareResponseView",
+  "Brume__Server__V1__AcceptShareResponseView",
+  "brume.server.v1",
+  sizeof(Brume__Server__V1__AcceptShareResponseView),
+  2,
+  brume__server__v1__accept_share_response_view__field_descriptors,
+  brume__server__v1__accept_share_response_view__field_indices_by_name,
+  1,  brume__server__v1__accept_share_response_view__number_ranges,
+  (ProtobufCMessageInit) brume__server__v1__accept_share_response_view__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

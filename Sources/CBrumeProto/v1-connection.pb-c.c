@@ -847,19 +847,21 @@ const ProtobufCEnumDescriptor brume__v1__environment__descriptor =
   brume__v1__environment__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__database_scope__enum_values_by_number[3] =
+static const ProtobufCEnumValue brume__v1__database_scope__enum_values_by_number[4] =
 {
   { "DATABASE_SCOPE_UNSPECIFIED", "BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_UNSPECIFIED", 0 },
   { "DATABASE_SCOPE_PUBLIC", "BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_PUBLIC", 1 },
   { "DATABASE_SCOPE_PRIVATE", "BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_PRIVATE", 2 },
+  { "DATABASE_SCOPE_SHARED", "BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_SHARED", 3 },
 };
 static const ProtobufCIntRange brume__v1__database_scope__value_ranges[] = {
-{0, 0},{0, 3}
+{0, 0},{0, 4}
 };
-static const ProtobufCEnumValueIndex brume__v1__database_scope__enum_values_by_name[3] =
+static const ProtobufCEnumValueIndex brume__v1__database_scope__enum_values_by_name[4] =
 {
   { "DATABASE_SCOPE_PRIVATE", 2 },
   { "DATABASE_SCOPE_PUBLIC", 1 },
+  { "DATABASE_SCOPE_SHARED", 3 },
   { "DATABASE_SCOPE_UNSPECIFIED", 0 },
 };
 const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
@@ -869,15 +871,15 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   "DatabaseScope",
   "Brume__V1__DatabaseScope",
   "brume.v1",
-  3,
+  4,
   brume__v1__database_scope__enum_values_by_number,
-  3,
+  4,
   brume__v1__database_scope__enum_values_by_name,
   1,
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[33] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[34] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -896,6 +898,7 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[33] =
   { "METHOD_NOTIFICATIONS_OPEN", "BRUME__V1__METHOD__METHOD_NOTIFICATIONS_OPEN", 80 },
   { "METHOD_SHARES_METADATA", "BRUME__V1__METHOD__METHOD_SHARES_METADATA", 96 },
   { "METHOD_SHARES_REQUEST_ACCESS", "BRUME__V1__METHOD__METHOD_SHARES_REQUEST_ACCESS", 97 },
+  { "METHOD_SHARES_ACCEPT", "BRUME__V1__METHOD__METHOD_SHARES_ACCEPT", 98 },
   { "METHOD_ADMIN_ADD_ACCOUNT", "BRUME__V1__METHOD__METHOD_ADMIN_ADD_ACCOUNT", 256 },
   { "METHOD_ADMIN_LIST_ACCOUNTS", "BRUME__V1__METHOD__METHOD_ADMIN_LIST_ACCOUNTS", 257 },
   { "METHOD_ADMIN_REMOVE_ACCOUNT", "BRUME__V1__METHOD__METHOD_ADMIN_REMOVE_ACCOUNT", 258 },
@@ -914,26 +917,26 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[33] =
   { "METHOD_ADMIN_HANDLES", "BRUME__V1__METHOD__METHOD_ADMIN_HANDLES", 274 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{256, 17},{272, 30},{0, 33}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{256, 18},{272, 31},{0, 34}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[33] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[34] =
 {
-  { "METHOD_ADMIN_ADD_ACCOUNT", 17 },
-  { "METHOD_ADMIN_CREATE_TOKEN", 20 },
-  { "METHOD_ADMIN_DEPLOY_SCHEMA", 25 },
-  { "METHOD_ADMIN_EXPORT_SCHEMA", 23 },
-  { "METHOD_ADMIN_HANDLES", 32 },
-  { "METHOD_ADMIN_IMPORT_SCHEMA", 24 },
-  { "METHOD_ADMIN_LIST_ACCOUNTS", 18 },
-  { "METHOD_ADMIN_LIST_CONTAINERS", 31 },
-  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 28 },
-  { "METHOD_ADMIN_QUOTA", 30 },
-  { "METHOD_ADMIN_REMOVE_ACCOUNT", 19 },
-  { "METHOD_ADMIN_RESET_SCHEMA", 26 },
-  { "METHOD_ADMIN_REVOKE_TOKENS", 21 },
-  { "METHOD_ADMIN_SET_ROLE_MEMBER", 27 },
-  { "METHOD_ADMIN_SNAPSHOT", 22 },
-  { "METHOD_ADMIN_STATS", 29 },
+  { "METHOD_ADMIN_ADD_ACCOUNT", 18 },
+  { "METHOD_ADMIN_CREATE_TOKEN", 21 },
+  { "METHOD_ADMIN_DEPLOY_SCHEMA", 26 },
+  { "METHOD_ADMIN_EXPORT_SCHEMA", 24 },
+  { "METHOD_ADMIN_HANDLES", 33 },
+  { "METHOD_ADMIN_IMPORT_SCHEMA", 25 },
+  { "METHOD_ADMIN_LIST_ACCOUNTS", 19 },
+  { "METHOD_ADMIN_LIST_CONTAINERS", 32 },
+  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 29 },
+  { "METHOD_ADMIN_QUOTA", 31 },
+  { "METHOD_ADMIN_REMOVE_ACCOUNT", 20 },
+  { "METHOD_ADMIN_RESET_SCHEMA", 27 },
+  { "METHOD_ADMIN_REVOKE_TOKENS", 22 },
+  { "METHOD_ADMIN_SET_ROLE_MEMBER", 28 },
+  { "METHOD_ADMIN_SNAPSHOT", 23 },
+  { "METHOD_ADMIN_STATS", 30 },
   { "METHOD_DATABASES_CHANGES", 10 },
   { "METHOD_HEALTH_CHECK", 1 },
   { "METHOD_NOTIFICATIONS_OPEN", 14 },
@@ -942,6 +945,7 @@ static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[33] 
   { "METHOD_RECORDS_FETCH", 6 },
   { "METHOD_RECORDS_MODIFY", 5 },
   { "METHOD_RECORDS_QUERY", 8 },
+  { "METHOD_SHARES_ACCEPT", 17 },
   { "METHOD_SHARES_METADATA", 15 },
   { "METHOD_SHARES_REQUEST_ACCESS", 16 },
   { "METHOD_SUBSCRIPTIONS_FETCH", 12 },
@@ -959,9 +963,9 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  33,
+  34,
   brume__v1__method__enum_values_by_number,
-  33,
+  34,
   brume__v1__method__enum_values_by_name,
   9,
   brume__v1__method__value_ranges,

@@ -187,6 +187,96 @@ void   brume__v1__request_access_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__request_access_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__accept_share_request__init
+                     (Brume__V1__AcceptShareRequest         *message)
+{
+  static const Brume__V1__AcceptShareRequest init_value = BRUME__V1__ACCEPT_SHARE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__accept_share_request__get_packed_size
+                     (const Brume__V1__AcceptShareRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__accept_share_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__accept_share_request__pack
+                     (const Brume__V1__AcceptShareRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__accept_share_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__accept_share_request__pack_to_buffer
+                     (const Brume__V1__AcceptShareRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__accept_share_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__AcceptShareRequest *
+       brume__v1__accept_share_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__AcceptShareRequest *)
+     protobuf_c_message_unpack (&brume__v1__accept_share_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__accept_share_request__free_unpacked
+                     (Brume__V1__AcceptShareRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__accept_share_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__accept_share_response__init
+                     (Brume__V1__AcceptShareResponse         *message)
+{
+  static const Brume__V1__AcceptShareResponse init_value = BRUME__V1__ACCEPT_SHARE_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__accept_share_response__get_packed_size
+                     (const Brume__V1__AcceptShareResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__accept_share_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__accept_share_response__pack
+                     (const Brume__V1__AcceptShareResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__accept_share_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__accept_share_response__pack_to_buffer
+                     (const Brume__V1__AcceptShareResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__accept_share_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__AcceptShareResponse *
+       brume__v1__accept_share_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__AcceptShareResponse *)
+     protobuf_c_message_unpack (&brume__v1__accept_share_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__accept_share_response__free_unpacked
+                     (Brume__V1__AcceptShareResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__accept_share_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor brume__v1__share_metadata_request__field_descriptors[3] =
 {
   {
@@ -462,12 +552,103 @@ const ProtobufCMessageDescriptor brume__v1__request_access_response__descriptor 
   (ProtobufCMessageInit) brume__v1__request_access_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor brume__v1__shares__method_descriptors[2] =
+static const ProtobufCFieldDescriptor brume__v1__accept_share_request__field_descriptors[1] =
+{
+  {
+    "url",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__AcceptShareRequest, url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__accept_share_request__field_indices_by_name[] = {
+  0,   /* field[0] = url */
+};
+static const ProtobufCIntRange brume__v1__accept_share_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__v1__accept_share_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.AcceptShareRequest",
+  "AcceptShareRequest",
+  "Brume__V1__AcceptShareRequest",
+  "brume.v1",
+  sizeof(Brume__V1__AcceptShareRequest),
+  1,
+  brume__v1__accept_share_request__field_descriptors,
+  brume__v1__accept_share_request__field_indices_by_name,
+  1,  brume__v1__accept_share_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__accept_share_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__accept_share_response__field_descriptors[2] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__AcceptShareResponse, zone),
+    &brume__v1__zone_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__AcceptShareResponse, share),
+    &brume__v1__record__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__accept_share_response__field_indices_by_name[] = {
+  1,   /* field[1] = share */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__v1__accept_share_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__accept_share_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.AcceptShareResponse",
+  "AcceptShareResponse",
+  "Brume__V1__AcceptShareResponse",
+  "brume.v1",
+  sizeof(Brume__V1__AcceptShareResponse),
+  2,
+  brume__v1__accept_share_response__field_descriptors,
+  brume__v1__accept_share_response__field_indices_by_name,
+  1,  brume__v1__accept_share_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__accept_share_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCMethodDescriptor brume__v1__shares__method_descriptors[3] =
 {
   { "Metadata", &brume__v1__share_metadata_request__descriptor, &brume__v1__share_metadata_response__descriptor },
   { "RequestAccess", &brume__v1__request_access_request__descriptor, &brume__v1__request_access_response__descriptor },
+  { "Accept", &brume__v1__accept_share_request__descriptor, &brume__v1__accept_share_response__descriptor },
 };
 const unsigned brume__v1__shares__method_indices_by_name[] = {
+  2,        /* Accept */
   0,        /* Metadata */
   1         /* RequestAccess */
 };
@@ -478,7 +659,7 @@ const ProtobufCServiceDescriptor brume__v1__shares__descriptor =
   "Shares",
   "Brume__V1__Shares",
   "brume.v1",
-  2,
+  3,
   brume__v1__shares__method_descriptors,
   brume__v1__shares__method_indices_by_name
 };
@@ -497,6 +678,14 @@ void brume__v1__shares__request_access(ProtobufCService *service,
 {
   assert(service->descriptor == &brume__v1__shares__descriptor);
   service->invoke(service, 1, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__shares__accept(ProtobufCService *service,
+                               const Brume__V1__AcceptShareRequest *input,
+                               Brume__V1__AcceptShareResponse_Closure closure,
+                               void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__shares__descriptor);
+  service->invoke(service, 2, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__shares__init (Brume__V1__Shares_Service *service,
                               Brume__V1__Shares_ServiceDestroy destroy)

@@ -150,6 +150,7 @@ extension CKDatabaseScope {
             switch scope {
             case .public: .public
             case .private: .private
+            case .shared: .shared
             }
     }
 }

@@ -25,6 +25,7 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let notificationsOpen = Method(rawValue: 80)
     package static let sharesMetadata = Method(rawValue: 96)
     package static let sharesRequestAccess = Method(rawValue: 97)
+    package static let sharesAccept = Method(rawValue: 98)
     package static let adminAddAccount = Method(rawValue: 256)
     package static let adminListAccounts = Method(rawValue: 257)
     package static let adminRemoveAccount = Method(rawValue: 258)

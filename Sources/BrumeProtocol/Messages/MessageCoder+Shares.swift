@@ -2,7 +2,7 @@ package import BrumeModel
 internal import BrumeRecord
 internal import CBrumeProto
 
-/// `Shares.Metadata` and `Shares.RequestAccess`.
+/// `Shares.Metadata`, `Shares.RequestAccess` and `Shares.Accept`.
 extension MessageCoder {
     // MARK: The server's side
 
@@ -17,6 +17,10 @@ extension MessageCoder {
 
     package func decodeRequestAccessRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
         try Self.url(try request(brume__v1__request_access_request__unpack, bytes).pointee.url)
+    }
+
+    package func decodeAcceptShareRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> String {
+        try Self.url(try request(brume__v1__accept_share_request__unpack, bytes).pointee.url)
     }
 
     private static func url(_ data: ProtobufCBinaryData) throws(ServiceError) -> String {
@@ -58,6 +62,16 @@ extension MessageCoder {
 
     package func encodeRequestAccessResponse() -> [UInt8] { [] }
 
+    package func encodeAcceptShareResponse(_ accepted: AcceptedShare<SharedBytes>) -> [UInt8] {
+        let zone = encode { $0.zoneID(accepted.zone) }
+        var bytes: [UInt8] = []
+        bytes.append(byteCount: WireSize.message(zone.count) + WireSize.message(accepted.share.count)) { filler in
+            filler.message(1, zone)
+            filler.message(2, accepted.share)
+        }
+        return bytes
+    }
+
     // MARK: The client's side
 
     package func encodeShareMetadataRequest(_ request: ShareMetadataRequest) -> [UInt8] {
@@ -76,6 +90,28 @@ extension MessageCoder {
             message.pointee.url = arena.data(url)
             return message
         }
+    }
+
+    package func encodeAcceptShareRequest(url: String) -> [UInt8] {
+        encode { arena in
+            let message = arena.make(brume__v1__accept_share_request__init)
+            message.pointee.url = arena.data(url)
+            return message
+        }
+    }
+
+    package func decodeAcceptShareResponse(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> AcceptedShare<Record> {
+        let message = try answer(brume__server__v1__accept_share_response_view__unpack, bytes)
+        guard let zone = message.pointee.zone, message.pointee.share.len > 0 else {
+            throw Self.unreadableAnswer("an accepted share is missing, or the zone that it is in")
+        }
+        let accepted = AcceptedShare(
+            zone: ZoneCoder.lossy(zone),
+            share: try StoredRecord.decode(message.pointee.share.rawBuffer, fieldArena: fieldArena))
+        guard accepted.share.shareDetails != nil else { throw Self.unreadableAnswer("an accepted share is none") }
+        return accepted
     }
 
     package func decodeShareMetadataResponse(

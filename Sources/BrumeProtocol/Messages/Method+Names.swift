@@ -10,6 +10,7 @@ extension Method {
         .subscriptionsList: "Subscriptions.List",
         .notificationsOpen: "Notifications.Open",
         .sharesMetadata: "Shares.Metadata", .sharesRequestAccess: "Shares.RequestAccess",
+        .sharesAccept: "Shares.Accept",
         .adminAddAccount: "Admin.AddAccount", .adminListAccounts: "Admin.ListAccounts",
         .adminRemoveAccount: "Admin.RemoveAccount", .adminCreateToken: "Admin.CreateToken",
         .adminRevokeTokens: "Admin.RevokeTokens", .adminSnapshot: "Admin.Snapshot",

@@ -7,16 +7,15 @@ enum RequestChecks {
     static func scope(_ scope: Brume__V1__DatabaseScope) throws(ServiceError) -> DatabaseScope {
         switch scope.rawValue {
         case 0:
-            throw ServiceError(.invalidArguments, "a request names no database; set it to public (1) or private (2)")
+            throw ServiceError(
+                .invalidArguments, "a request names no database; set it to public (1), private (2) or shared (3)")
         case 1: return .public
         case 2: return .private
-        case 3:
-            throw ServiceError(
-                .invalidArguments, "the shared database (3) is not served; use public (1) or private (2)")
+        case 3: return .shared
         default:
             throw ServiceError(
                 .invalidArguments,
-                "a request names the unknown database \(scope.rawValue); use public (1) or private (2)")
+                "a request names the unknown database \(scope.rawValue); use public (1), private (2) or shared (3)")
         }
     }
 

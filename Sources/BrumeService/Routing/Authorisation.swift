@@ -47,6 +47,8 @@ package enum Authorisation {
             .failure(ServiceError(.notAuthenticated, "the private database needs an account; connect with its token"))
         case (.private, .account):
             .success(identity.privateDatabase!)
+        case (.shared, _):
+            .failure(ServiceError(.invalidArguments, "placeholder: the shared database is not served yet"))
         }
     }
 

@@ -84,6 +84,7 @@ package final class Database {
             case .public:
                 RememberedOperations(
                     countLimit: Limits.rememberedPublicOperations, bytesLimit: Limits.rememberedPublicOperationBytes)
+            case .shared: preconditionFailure("placeholder: no database has the shared scope")
             }
         zoneStates = [
             ZoneState(name: Names.defaultZone, incarnation: 0, lastChange: .start, isPublic: id.scope == .public)

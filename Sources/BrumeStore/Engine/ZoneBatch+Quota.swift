@@ -117,6 +117,7 @@ extension ZoneBatch {
                 .quotaExceeded,
                 "the app's public database has no room for the \(subject): delete others from it, or ask the operator for"
                     + " more")
+        case .shared: preconditionFailure("placeholder: no database has the shared scope")
         }
     }
 }

@@ -17,6 +17,7 @@ package enum BoundChecks {
             switch id.scope {
             case .private: (Limits.rememberedOperations, Limits.rememberedOperationBytes)
             case .public: (Limits.rememberedPublicOperations, Limits.rememberedPublicOperationBytes)
+            case .shared: preconditionFailure("placeholder: no database has the shared scope")
             }
         if audit.kept.operations > operations || (audit.kept.operationBytes > bytes && audit.kept.operations > 1) {
             return "I10: \(audit.kept.operations) operations of \(audit.kept.operationBytes) bytes are remembered"

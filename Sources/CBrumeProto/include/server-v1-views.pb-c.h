@@ -31,6 +31,7 @@ typedef struct Brume__Server__V1__ZoneChangesResponseView Brume__Server__V1__Zon
 typedef struct Brume__Server__V1__QueryMatchView Brume__Server__V1__QueryMatchView;
 typedef struct Brume__Server__V1__QueryResponseView Brume__Server__V1__QueryResponseView;
 typedef struct Brume__Server__V1__ShareMetadataResponseView Brume__Server__V1__ShareMetadataResponseView;
+typedef struct Brume__Server__V1__AcceptShareResponseView Brume__Server__V1__AcceptShareResponseView;
 
 
 /* --- enums --- */
@@ -295,6 +296,23 @@ struct  Brume__Server__V1__ShareMetadataResponseView
 #define BRUME__SERVER__V1__SHARE_METADATA_RESPONSE_VIEW__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__server__v1__share_metadata_response_view__descriptor) \
     , {0,NULL}, 0, NULL, {0,NULL}, {0,NULL}, {0,NULL}, 0, 0, 0, {0,NULL} }
+
+
+/*
+ * brume.v1.AcceptShareResponse
+ */
+struct  Brume__Server__V1__AcceptShareResponseView
+{
+  ProtobufCMessage base;
+  Brume__V1__ZoneID *zone;
+  /*
+   * brume.v1.Record
+   */
+  ProtobufCBinaryData share;
+};
+#define BRUME__SERVER__V1__ACCEPT_SHARE_RESPONSE_VIEW__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__server__v1__accept_share_response_view__descriptor) \
+    , NULL, {0,NULL} }
 
 
 /* Brume__Server__V1__RecordView methods */
@@ -582,6 +600,25 @@ Brume__Server__V1__ShareMetadataResponseView *
 void   brume__server__v1__share_metadata_response_view__free_unpacked
                      (Brume__Server__V1__ShareMetadataResponseView *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Server__V1__AcceptShareResponseView methods */
+void   brume__server__v1__accept_share_response_view__init
+                     (Brume__Server__V1__AcceptShareResponseView         *message);
+size_t brume__server__v1__accept_share_response_view__get_packed_size
+                     (const Brume__Server__V1__AcceptShareResponseView   *message);
+size_t brume__server__v1__accept_share_response_view__pack
+                     (const Brume__Server__V1__AcceptShareResponseView   *message,
+                      uint8_t             *out);
+size_t brume__server__v1__accept_share_response_view__pack_to_buffer
+                     (const Brume__Server__V1__AcceptShareResponseView   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Server__V1__AcceptShareResponseView *
+       brume__server__v1__accept_share_response_view__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__server__v1__accept_share_response_view__free_unpacked
+                     (Brume__Server__V1__AcceptShareResponseView *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Brume__Server__V1__RecordView_Closure)
@@ -629,6 +666,9 @@ typedef void (*Brume__Server__V1__QueryResponseView_Closure)
 typedef void (*Brume__Server__V1__ShareMetadataResponseView_Closure)
                  (const Brume__Server__V1__ShareMetadataResponseView *message,
                   void *closure_data);
+typedef void (*Brume__Server__V1__AcceptShareResponseView_Closure)
+                 (const Brume__Server__V1__AcceptShareResponseView *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -650,6 +690,7 @@ extern const ProtobufCMessageDescriptor brume__server__v1__zone_changes_response
 extern const ProtobufCMessageDescriptor brume__server__v1__query_match_view__descriptor;
 extern const ProtobufCMessageDescriptor brume__server__v1__query_response_view__descriptor;
 extern const ProtobufCMessageDescriptor brume__server__v1__share_metadata_response_view__descriptor;
+extern const ProtobufCMessageDescriptor brume__server__v1__accept_share_response_view__descriptor;
 
 PROTOBUF_C__END_DECLS
 

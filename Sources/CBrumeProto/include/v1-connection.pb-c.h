@@ -32,12 +32,14 @@ typedef enum _Brume__V1__Environment {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__ENVIRONMENT)
 } Brume__V1__Environment;
 /*
- * A database of the container. The shared scope (3) is reserved.
+ * A database of the container. The shared one holds zones of other users in which the caller takes part: each is named with
+ * its owner, and all zones of one request have the same owner.
  */
 typedef enum _Brume__V1__DatabaseScope {
   BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_UNSPECIFIED = 0,
   BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_PUBLIC = 1,
-  BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_PRIVATE = 2
+  BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_PRIVATE = 2,
+  BRUME__V1__DATABASE_SCOPE__DATABASE_SCOPE_SHARED = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__DATABASE_SCOPE)
 } Brume__V1__DatabaseScope;
 typedef enum _Brume__V1__Method {
@@ -58,6 +60,7 @@ typedef enum _Brume__V1__Method {
   BRUME__V1__METHOD__METHOD_NOTIFICATIONS_OPEN = 80,
   BRUME__V1__METHOD__METHOD_SHARES_METADATA = 96,
   BRUME__V1__METHOD__METHOD_SHARES_REQUEST_ACCESS = 97,
+  BRUME__V1__METHOD__METHOD_SHARES_ACCEPT = 98,
   BRUME__V1__METHOD__METHOD_ADMIN_ADD_ACCOUNT = 256,
   BRUME__V1__METHOD__METHOD_ADMIN_LIST_ACCOUNTS = 257,
   BRUME__V1__METHOD__METHOD_ADMIN_REMOVE_ACCOUNT = 258,

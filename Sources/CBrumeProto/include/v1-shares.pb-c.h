@@ -21,6 +21,8 @@ typedef struct Brume__V1__ShareMetadataRequest Brume__V1__ShareMetadataRequest;
 typedef struct Brume__V1__ShareMetadataResponse Brume__V1__ShareMetadataResponse;
 typedef struct Brume__V1__RequestAccessRequest Brume__V1__RequestAccessRequest;
 typedef struct Brume__V1__RequestAccessResponse Brume__V1__RequestAccessResponse;
+typedef struct Brume__V1__AcceptShareRequest Brume__V1__AcceptShareRequest;
+typedef struct Brume__V1__AcceptShareResponse Brume__V1__AcceptShareResponse;
 
 
 /* --- enums --- */
@@ -102,6 +104,33 @@ struct  Brume__V1__RequestAccessResponse
      }
 
 
+struct  Brume__V1__AcceptShareRequest
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData url;
+};
+#define BRUME__V1__ACCEPT_SHARE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__accept_share_request__descriptor) \
+    , {0,NULL} }
+
+
+struct  Brume__V1__AcceptShareResponse
+{
+  ProtobufCMessage base;
+  /*
+   * With the owner's user record name.
+   */
+  Brume__V1__ZoneID *zone;
+  /*
+   * As whoever takes part sees it.
+   */
+  Brume__V1__Record *share;
+};
+#define BRUME__V1__ACCEPT_SHARE_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__accept_share_response__descriptor) \
+    , NULL, NULL }
+
+
 /* Brume__V1__ShareMetadataRequest methods */
 void   brume__v1__share_metadata_request__init
                      (Brume__V1__ShareMetadataRequest         *message);
@@ -178,6 +207,44 @@ Brume__V1__RequestAccessResponse *
 void   brume__v1__request_access_response__free_unpacked
                      (Brume__V1__RequestAccessResponse *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__AcceptShareRequest methods */
+void   brume__v1__accept_share_request__init
+                     (Brume__V1__AcceptShareRequest         *message);
+size_t brume__v1__accept_share_request__get_packed_size
+                     (const Brume__V1__AcceptShareRequest   *message);
+size_t brume__v1__accept_share_request__pack
+                     (const Brume__V1__AcceptShareRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__accept_share_request__pack_to_buffer
+                     (const Brume__V1__AcceptShareRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__AcceptShareRequest *
+       brume__v1__accept_share_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__accept_share_request__free_unpacked
+                     (Brume__V1__AcceptShareRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__AcceptShareResponse methods */
+void   brume__v1__accept_share_response__init
+                     (Brume__V1__AcceptShareResponse         *message);
+size_t brume__v1__accept_share_response__get_packed_size
+                     (const Brume__V1__AcceptShareResponse   *message);
+size_t brume__v1__accept_share_response__pack
+                     (const Brume__V1__AcceptShareResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__accept_share_response__pack_to_buffer
+                     (const Brume__V1__AcceptShareResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__AcceptShareResponse *
+       brume__v1__accept_share_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__accept_share_response__free_unpacked
+                     (Brume__V1__AcceptShareResponse *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Brume__V1__ShareMetadataRequest_Closure)
@@ -191,6 +258,12 @@ typedef void (*Brume__V1__RequestAccessRequest_Closure)
                   void *closure_data);
 typedef void (*Brume__V1__RequestAccessResponse_Closure)
                  (const Brume__V1__RequestAccessResponse *message,
+                  void *closure_data);
+typedef void (*Brume__V1__AcceptShareRequest_Closure)
+                 (const Brume__V1__AcceptShareRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__AcceptShareResponse_Closure)
+                 (const Brume__V1__AcceptShareResponse *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -207,6 +280,10 @@ struct Brume__V1__Shares_Service
                          const Brume__V1__RequestAccessRequest *input,
                          Brume__V1__RequestAccessResponse_Closure closure,
                          void *closure_data);
+  void (*accept)(Brume__V1__Shares_Service *service,
+                 const Brume__V1__AcceptShareRequest *input,
+                 Brume__V1__AcceptShareResponse_Closure closure,
+                 void *closure_data);
 };
 typedef void (*Brume__V1__Shares_ServiceDestroy)(Brume__V1__Shares_Service *);
 void brume__v1__shares__init (Brume__V1__Shares_Service *service,
@@ -216,7 +293,8 @@ void brume__v1__shares__init (Brume__V1__Shares_Service *service,
 #define BRUME__V1__SHARES__INIT(function_prefix__) \
     { BRUME__V1__SHARES__BASE_INIT,\
       function_prefix__ ## metadata,\
-      function_prefix__ ## request_access  }
+      function_prefix__ ## request_access,\
+      function_prefix__ ## accept  }
 void brume__v1__shares__metadata(ProtobufCService *service,
                                  const Brume__V1__ShareMetadataRequest *input,
                                  Brume__V1__ShareMetadataResponse_Closure closure,
@@ -225,6 +303,10 @@ void brume__v1__shares__request_access(ProtobufCService *service,
                                        const Brume__V1__RequestAccessRequest *input,
                                        Brume__V1__RequestAccessResponse_Closure closure,
                                        void *closure_data);
+void brume__v1__shares__accept(ProtobufCService *service,
+                               const Brume__V1__AcceptShareRequest *input,
+                               Brume__V1__AcceptShareResponse_Closure closure,
+                               void *closure_data);
 
 /* --- descriptors --- */
 
@@ -232,6 +314,8 @@ extern const ProtobufCMessageDescriptor brume__v1__share_metadata_request__descr
 extern const ProtobufCMessageDescriptor brume__v1__share_metadata_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__request_access_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__request_access_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__accept_share_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__accept_share_response__descriptor;
 extern const ProtobufCServiceDescriptor brume__v1__shares__descriptor;
 
 PROTOBUF_C__END_DECLS

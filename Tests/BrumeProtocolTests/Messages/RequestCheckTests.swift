@@ -39,7 +39,7 @@ struct RequestCheckTests {
     @Test("a database scope has to be given and known")
     func scope() {
         #expect(failure([]) == .invalidArguments)
-        for scope: UInt64 in [0, 3, 4, 300, UInt64(UInt32.max)] {
+        for scope: UInt64 in [0, 4, 5, 300, UInt64(UInt32.max)] {
             #expect(failure(ProtoBytes().varint(1, scope).bytes) == .invalidArguments)
         }
         #expect(failure(request([]).bytes) == nil)

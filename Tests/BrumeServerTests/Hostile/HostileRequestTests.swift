@@ -254,7 +254,7 @@ struct HostileRequestTests {
         }
     }
 
-    @Test("a database that does not exist is refused", arguments: [0, 3, 4, 1_000_000] as [UInt64])
+    @Test("a database that does not exist is refused", arguments: [0, 4, 5, 1_000_000] as [UInt64])
     func scope(scope: UInt64) async throws {
         try await inZone { peer, _ in
             let problem = try await peer.outcome(
