@@ -116,6 +116,9 @@ package enum Limits {
     /// before the retry.
     package static let rememberedPublicOperations = 16_384
 
+    /// Operations of users who take part in what its owner shares, of all of them together.
+    package static let rememberedParticipantOperations = 1_600
+
     /// Bytes of the answers that a database remembers; the oldest go first.
     package static let rememberedOperationBytes = 1024 * 1024
 
@@ -277,4 +280,12 @@ package enum Limits {
 
     /// Shares of one zone: what a new one shares is compared with the roots of all others.
     package static let sharesPerZone = 1_000
+    /// Zones of others in which a user takes part.
+    package static let sharedZonesPerUser = 10_000
+    /// Zones of others whose shares a user is accepting at a time.
+    package static let askedZonesPerUser = 64
+    /// Subscriptions to one user's shared database: all of them fire together.
+    package static let sharedSubscriptionsPerUser = 64
+    /// Zones of others that went and that the shared database's feed still reports.
+    package static let endedSharedZonesPerUser = 1_000
 }

@@ -367,6 +367,96 @@ void   brume__store__v1__change__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__change__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__asked_zone__init
+                     (Brume__Store__V1__AskedZone         *message)
+{
+  static const Brume__Store__V1__AskedZone init_value = BRUME__STORE__V1__ASKED_ZONE__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__asked_zone__get_packed_size
+                     (const Brume__Store__V1__AskedZone *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__asked_zone__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__asked_zone__pack
+                     (const Brume__Store__V1__AskedZone *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__asked_zone__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__asked_zone__pack_to_buffer
+                     (const Brume__Store__V1__AskedZone *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__asked_zone__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__AskedZone *
+       brume__store__v1__asked_zone__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__AskedZone *)
+     protobuf_c_message_unpack (&brume__store__v1__asked_zone__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__asked_zone__free_unpacked
+                     (Brume__Store__V1__AskedZone *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__asked_zone__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__shared_zone__init
+                     (Brume__Store__V1__SharedZone         *message)
+{
+  static const Brume__Store__V1__SharedZone init_value = BRUME__STORE__V1__SHARED_ZONE__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__shared_zone__get_packed_size
+                     (const Brume__Store__V1__SharedZone *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__shared_zone__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__shared_zone__pack
+                     (const Brume__Store__V1__SharedZone *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__shared_zone__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__shared_zone__pack_to_buffer
+                     (const Brume__Store__V1__SharedZone *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__shared_zone__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__SharedZone *
+       brume__store__v1__shared_zone__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__SharedZone *)
+     protobuf_c_message_unpack (&brume__store__v1__shared_zone__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__shared_zone__free_unpacked
+                     (Brume__Store__V1__SharedZone *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__shared_zone__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__client_token_put__init
                      (Brume__Store__V1__ClientTokenPut         *message)
 {
@@ -1222,6 +1312,51 @@ void   brume__store__v1__snapshot_block__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__snapshot_block__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__snapshot_shared_zone__init
+                     (Brume__Store__V1__SnapshotSharedZone         *message)
+{
+  static const Brume__Store__V1__SnapshotSharedZone init_value = BRUME__STORE__V1__SNAPSHOT_SHARED_ZONE__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__snapshot_shared_zone__get_packed_size
+                     (const Brume__Store__V1__SnapshotSharedZone *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_shared_zone__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__snapshot_shared_zone__pack
+                     (const Brume__Store__V1__SnapshotSharedZone *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_shared_zone__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__snapshot_shared_zone__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotSharedZone *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_shared_zone__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__SnapshotSharedZone *
+       brume__store__v1__snapshot_shared_zone__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__SnapshotSharedZone *)
+     protobuf_c_message_unpack (&brume__store__v1__snapshot_shared_zone__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__snapshot_shared_zone__free_unpacked
+                     (Brume__Store__V1__SnapshotSharedZone *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__snapshot_shared_zone__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__stored_account__init
                      (Brume__Store__V1__StoredAccount         *message)
 {
@@ -1766,7 +1901,7 @@ const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descri
   (ProtobufCMessageInit) brume__store__v1__subscription_deletion__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[6] =
+static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[10] =
 {
   {
     "record_put",
@@ -1840,10 +1975,62 @@ static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "shared_zone_asked",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, shared_zone_asked),
+    &brume__store__v1__asked_zone__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "shared_zone_answered",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, shared_zone_answered),
+    &brume__store__v1__asked_zone__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "shared_zone_put",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, shared_zone_put),
+    &brume__store__v1__shared_zone__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "shared_zone_end",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, shared_zone_end),
+    &brume__store__v1__shared_zone__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__change__field_indices_by_name[] = {
   1,   /* field[1] = record_deletion */
   0,   /* field[0] = record_put */
+  7,   /* field[7] = shared_zone_answered */
+  6,   /* field[6] = shared_zone_asked */
+  9,   /* field[9] = shared_zone_end */
+  8,   /* field[8] = shared_zone_put */
   5,   /* field[5] = subscription_deletion */
   4,   /* field[4] = subscription_put */
   2,   /* field[2] = zone_creation */
@@ -1852,7 +2039,7 @@ static const unsigned brume__store__v1__change__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__store__v1__change__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
 {
@@ -1862,11 +2049,152 @@ const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
   "Brume__Store__V1__Change",
   "brume.store.v1",
   sizeof(Brume__Store__V1__Change),
-  6,
+  10,
   brume__store__v1__change__field_descriptors,
   brume__store__v1__change__field_indices_by_name,
   1,  brume__store__v1__change__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__change__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__asked_zone__field_descriptors[2] =
+{
+  {
+    "owner",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__AskedZone, owner),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zone",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__AskedZone, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__asked_zone__field_indices_by_name[] = {
+  0,   /* field[0] = owner */
+  1,   /* field[1] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__asked_zone__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__asked_zone__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.AskedZone",
+  "AskedZone",
+  "Brume__Store__V1__AskedZone",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__AskedZone),
+  2,
+  brume__store__v1__asked_zone__field_descriptors,
+  brume__store__v1__asked_zone__field_indices_by_name,
+  1,  brume__store__v1__asked_zone__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__asked_zone__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__shared_zone__field_descriptors[5] =
+{
+  {
+    "owner",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SharedZone, owner),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "name",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SharedZone, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "zone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SharedZone, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "start",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SharedZone, start),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "run",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SharedZone, run),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__shared_zone__field_indices_by_name[] = {
+  1,   /* field[1] = name */
+  0,   /* field[0] = owner */
+  4,   /* field[4] = run */
+  3,   /* field[3] = start */
+  2,   /* field[2] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__shared_zone__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__shared_zone__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.SharedZone",
+  "SharedZone",
+  "Brume__Store__V1__SharedZone",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__SharedZone),
+  5,
+  brume__store__v1__shared_zone__field_descriptors,
+  brume__store__v1__shared_zone__field_indices_by_name,
+  1,  brume__store__v1__shared_zone__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__shared_zone__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__client_token_put__field_descriptors[3] =
@@ -2626,7 +2954,7 @@ const ProtobufCMessageDescriptor brume__store__v1__database_run__descriptor =
   (ProtobufCMessageInit) brume__store__v1__database_run__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_descriptors[9] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_descriptors[10] =
 {
   {
     "database",
@@ -2736,6 +3064,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_header__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "shared_zone_floor",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotHeader, shared_zone_floor),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[] = {
   0,   /* field[0] = database */
@@ -2744,6 +3084,7 @@ static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[]
   2,   /* field[2] = record_count */
   6,   /* field[6] = runs */
   1,   /* field[1] = sequence */
+  9,   /* field[9] = shared_zone_floor */
   3,   /* field[3] = tombstone_count */
   4,   /* field[4] = zone_count */
   5,   /* field[5] = zone_feed_floor */
@@ -2751,7 +3092,7 @@ static const unsigned brume__store__v1__snapshot_header__field_indices_by_name[]
 static const ProtobufCIntRange brume__store__v1__snapshot_header__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
 {
@@ -2761,7 +3102,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descriptor =
   "Brume__Store__V1__SnapshotHeader",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotHeader),
-  9,
+  10,
   brume__store__v1__snapshot_header__field_descriptors,
   brume__store__v1__snapshot_header__field_indices_by_name,
   1,  brume__store__v1__snapshot_header__number_ranges,
@@ -3294,7 +3635,7 @@ const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor
   (ProtobufCMessageInit) brume__store__v1__former_subscriber__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[8] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[10] =
 {
   {
     "zones",
@@ -3392,13 +3733,39 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "shared_zones",
+    9,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_shared_zones),
+    offsetof(Brume__Store__V1__SnapshotBlock, shared_zones),
+    &brume__store__v1__snapshot_shared_zone__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "asked_zones",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_asked_zones),
+    offsetof(Brume__Store__V1__SnapshotBlock, asked_zones),
+    &brume__store__v1__asked_zone__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
+  9,   /* field[9] = asked_zones */
   3,   /* field[3] = deleted_zones */
   7,   /* field[7] = former_subscribers */
   5,   /* field[5] = operations */
   6,   /* field[6] = owned_subscriptions */
   1,   /* field[1] = records */
+  8,   /* field[8] = shared_zones */
   4,   /* field[4] = subscriptions */
   2,   /* field[2] = tombstones */
   0,   /* field[0] = zones */
@@ -3406,7 +3773,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -3416,11 +3783,75 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  8,
+  10,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__snapshot_block__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_shared_zone__field_descriptors[3] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotSharedZone, zone),
+    &brume__store__v1__shared_zone__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "position",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotSharedZone, position),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_ended",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotSharedZone, is_ended),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__snapshot_shared_zone__field_indices_by_name[] = {
+  2,   /* field[2] = is_ended */
+  1,   /* field[1] = position */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__snapshot_shared_zone__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__snapshot_shared_zone__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.SnapshotSharedZone",
+  "SnapshotSharedZone",
+  "Brume__Store__V1__SnapshotSharedZone",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__SnapshotSharedZone),
+  3,
+  brume__store__v1__snapshot_shared_zone__field_descriptors,
+  brume__store__v1__snapshot_shared_zone__field_indices_by_name,
+  1,  brume__store__v1__snapshot_shared_zone__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__snapshot_shared_zone__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__stored_account__field_descriptors[7] =

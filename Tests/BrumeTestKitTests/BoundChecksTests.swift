@@ -70,6 +70,10 @@ struct BoundChecksTests {
                 ($0.kept.operations, $0.kept.operationBytes) = (2, Limits.rememberedOperationBytes + 1)
                 $0.recounted = $0.kept
             },
+            {
+                $0.kept.participantOperations = Limits.rememberedParticipantOperations + 1
+                $0.recounted = $0.kept
+            },
         ]
         for (index, change) in changes.enumerated() {
             #expect(Self.audit(change)?.hasPrefix("I10:") == true, "change \(index)")

@@ -48,4 +48,9 @@ package enum Change: Equatable, Sendable {
     case subscriptionPut(Subscription)
     /// The owner is empty in a private database.
     case subscriptionDeletion(id: String, owner: String)
+    // Of zones of other users, in the private database of who takes part in them.
+    case sharedZoneAsked(AskedZone)
+    case sharedZoneAnswered(AskedZone)
+    case sharedZonePut(SharedZone)
+    case sharedZoneEnd(ZoneID)
 }

@@ -14,11 +14,13 @@ package struct SnapshotHeader: Equatable, Sendable {
     package var formerSubscriberFloor: UInt64
     /// What quotas count. Snapshots of earlier versions have 0, whatever they hold.
     package var quotaBytes: UInt64
+    /// Tokens of the feed of other users' zones below it have expired.
+    package var sharedZoneFloor: ChangePosition
 
     package init(
         database: DatabaseID, sequence: UInt64, recordCount: UInt64 = 0, tombstoneCount: UInt64 = 0,
         zoneCount: UInt64 = 0, zoneFeedFloor: ChangePosition = .start, runs: [DatabaseRun] = [],
-        formerSubscriberFloor: UInt64 = 0, quotaBytes: UInt64 = 0
+        formerSubscriberFloor: UInt64 = 0, quotaBytes: UInt64 = 0, sharedZoneFloor: ChangePosition = .start
     ) {
         self.database = database
         self.sequence = sequence
@@ -29,6 +31,7 @@ package struct SnapshotHeader: Equatable, Sendable {
         self.runs = runs
         self.formerSubscriberFloor = formerSubscriberFloor
         self.quotaBytes = quotaBytes
+        self.sharedZoneFloor = sharedZoneFloor
     }
 }
 
@@ -133,6 +136,20 @@ package struct SnapshotFormerSubscriber: Equatable, Sendable {
     }
 }
 
+/// A zone of another user that came or went in the shared database of a private database's owner.
+package struct SnapshotSharedZone: Equatable, Sendable {
+    package var zone: SharedZone
+    /// Of that change.
+    package var position: ChangePosition
+    package var isEnded: Bool
+
+    package init(zone: SharedZone, position: ChangePosition, isEnded: Bool) {
+        self.zone = zone
+        self.position = position
+        self.isEnded = isEnded
+    }
+}
+
 /// A later block of a snapshot: any part of the database's content, in the order of feeds.
 package struct SnapshotBlock: Equatable, Sendable {
     package var zones: [SnapshotZone]
@@ -142,11 +159,15 @@ package struct SnapshotBlock: Equatable, Sendable {
     package var subscriptions: [Subscription]
     package var operations: [SnapshotOperation]
     package var formerSubscribers: [SnapshotFormerSubscriber]
+    /// In the order of their positions, also from block to block.
+    package var sharedZones: [SnapshotSharedZone]
+    package var askedZones: [AskedZone]
 
     package init(
         zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
         deletedZones: [SnapshotDeletedZone] = [], subscriptions: [Subscription] = [],
-        operations: [SnapshotOperation] = [], formerSubscribers: [SnapshotFormerSubscriber] = []
+        operations: [SnapshotOperation] = [], formerSubscribers: [SnapshotFormerSubscriber] = [],
+        sharedZones: [SnapshotSharedZone] = [], askedZones: [AskedZone] = []
     ) {
         self.zones = zones
         self.records = records
@@ -155,5 +176,7 @@ package struct SnapshotBlock: Equatable, Sendable {
         self.subscriptions = subscriptions
         self.operations = operations
         self.formerSubscribers = formerSubscribers
+        self.sharedZones = sharedZones
+        self.askedZones = askedZones
     }
 }

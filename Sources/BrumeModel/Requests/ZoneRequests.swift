@@ -18,6 +18,13 @@ package struct Zone: Equatable, Sendable {
     }
 }
 
+extension Zone {
+    /// A zone that another user shares as a whole, as whoever takes part sees it: it shares nothing further.
+    package static func shared(_ id: ZoneID) -> Zone {
+        Zone(id: id, capabilities: [.fetchChanges, .atomic], isShared: true)
+    }
+}
+
 /// A request to save and delete zones.
 package struct ModifyZonesRequest: Equatable, Sendable {
     package var database: DatabaseScope

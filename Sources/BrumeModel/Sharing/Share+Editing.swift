@@ -16,7 +16,7 @@ extension Share {
         if edit.changeCount > Limits.shareChangesPerRequest { throw Self.tooManyChanges }
         // Before any is compared: what is not ASCII may take long.
         if let problem = edit.problem(owner: owner) { throw problem }
-        guard case .manager = viewer(editor.user, owner: owner) else { return try leave(edit, editor) }
+        guard isManaged(by: editor.user, owner: owner) else { return try leave(edit, editor) }
         var edited = self
         if let permission = edit.publicPermission { edited.setPublicPermission(permission) }
         if let allows = edit.allowsAccessRequests { edited.allowsAccessRequests = allows }
@@ -137,7 +137,7 @@ extension Share {
 
     // MARK: Refusals
 
-    private static let notManager = ServiceError(
+    package static let notManager = ServiceError(
         .permissionFailure,
         "only a share's owner and its administrators change it; participants may remove themselves alone")
 

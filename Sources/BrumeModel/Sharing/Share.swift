@@ -87,6 +87,11 @@ package struct Share: Equatable, Sendable {
         return participant.role == .administrator ? .manager : .participant(user)
     }
 
+    /// Whether a user may change the share: its owner and administrators.
+    package func isManaged(by user: String, owner: String) -> Bool {
+        if case .manager = viewer(user, owner: owner) { true } else { false }
+    }
+
     /// What of the share a viewer is shown: managers see all of it; participants those who have accepted, without what
     /// these were invited by; and who has a URL sees that URL's secret and their own invitation.
     ///

@@ -138,6 +138,14 @@ extension StoreCoder {
             return .subscriptionDeletion(
                 id: try text(deletion.id, "a subscription id"),
                 owner: try text(deletion.owner, "a subscription's owner"))
+        case BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_ASKED:
+            return .sharedZoneAsked(try askedZone(change.pointee.shared_zone_asked))
+        case BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_ANSWERED:
+            return .sharedZoneAnswered(try askedZone(change.pointee.shared_zone_answered))
+        case BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_PUT:
+            return .sharedZonePut(try sharedZone(change.pointee.shared_zone_put))
+        case BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_END:
+            return .sharedZoneEnd(try sharedZone(change.pointee.shared_zone_end).id)
         default:
             throw StoreCodingError("a journal entry holds a change of a kind that this version doesn't know")
         }
@@ -187,6 +195,18 @@ extension MessageArena {
             deletion.pointee.owner = data(owner)
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_SUBSCRIPTION_DELETION
             message.pointee.subscription_deletion = deletion
+        case .sharedZoneAsked(let zone):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_ASKED
+            message.pointee.shared_zone_asked = askedZone(zone)
+        case .sharedZoneAnswered(let zone):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_ANSWERED
+            message.pointee.shared_zone_answered = askedZone(zone)
+        case .sharedZonePut(let zone):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_PUT
+            message.pointee.shared_zone_put = sharedZone(zone)
+        case .sharedZoneEnd(let id):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_END
+            message.pointee.shared_zone_end = sharedZone(SharedZone(id: id, incarnation: 0, start: .start, run: 0))
         }
         return message
     }

@@ -15,6 +15,7 @@ extension StoreCoder {
             message.pointee.zone_feed_floor = header.zoneFeedFloor.rawValue
             message.pointee.former_subscriber_floor = header.formerSubscriberFloor
             message.pointee.quota_bytes = header.quotaBytes
+            message.pointee.shared_zone_floor = header.sharedZoneFloor.rawValue
             message.pointee.n_runs = header.runs.count
             message.pointee.runs = arena.messages(header.runs) { run in
                 let message = arena.make(brume__store__v1__database_run__init)
@@ -38,7 +39,8 @@ extension StoreCoder {
                 runs: try values(message.pointee.runs, message.pointee.n_runs) { (run) throws(StoreCodingError) in
                     DatabaseRun(firstSequence: run.pointee.first_sequence, id: run.pointee.id)
                 }, formerSubscriberFloor: message.pointee.former_subscriber_floor,
-                quotaBytes: message.pointee.quota_bytes)
+                quotaBytes: message.pointee.quota_bytes,
+                sharedZoneFloor: ChangePosition(rawValue: message.pointee.shared_zone_floor))
         }
     }
 
@@ -78,6 +80,10 @@ extension StoreCoder {
                 message.pointee.sequence = former.sequence
                 return message
             }
+            message.pointee.n_shared_zones = block.sharedZones.count
+            message.pointee.shared_zones = arena.messages(block.sharedZones, arena.snapshotSharedZone)
+            message.pointee.n_asked_zones = block.askedZones.count
+            message.pointee.asked_zones = arena.messages(block.askedZones, arena.askedZone)
             return message
         }
     }
@@ -143,6 +149,16 @@ extension StoreCoder {
                 SnapshotFormerSubscriber(
                     user: try text(former.pointee.user, "a user record name"), sequence: former.pointee.sequence)
             }
+            block.sharedZones = try values(message.pointee.shared_zones, message.pointee.n_shared_zones) {
+                (zone) throws(StoreCodingError) in
+                guard let named = zone.pointee.zone else {
+                    throw StoreCodingError("a zone of another user stands there without its name")
+                }
+                return SnapshotSharedZone(
+                    zone: try sharedZone(named), position: ChangePosition(rawValue: zone.pointee.position),
+                    isEnded: zone.pointee.is_ended != 0)
+            }
+            block.askedZones = try values(message.pointee.asked_zones, message.pointee.n_asked_zones, askedZone)
             return block
         }
     }

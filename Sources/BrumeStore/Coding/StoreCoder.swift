@@ -50,7 +50,7 @@ package enum StoreCoder {
     ) throws(StoreCodingError) -> DatabaseID {
         guard let identity else { throw StoreCodingError("a body names no database") }
         guard let environment = UInt8(exactly: identity.pointee.environment).flatMap(Environment.init),
-            let scope = UInt8(exactly: identity.pointee.scope).flatMap(DatabaseScope.init)
+            let scope = UInt8(exactly: identity.pointee.scope).flatMap(DatabaseScope.init), scope != .shared
         else {
             throw StoreCodingError("a body names an environment or a scope that this version doesn't know")
         }

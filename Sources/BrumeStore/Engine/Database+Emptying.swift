@@ -54,6 +54,14 @@ extension Database {
                 builder.append(.subscriptionDeletion(id: kept.subscription.id, owner: kept.owner))
                 removeSubscription(kept.subscription.id, of: kept.owner)
             }
+            for zone in sharedZones.zones {
+                builder.append(.sharedZoneEnd(zone.id))
+                _ = sharedZones.end(zone.id, at: builder.nextPosition())
+            }
+            for zone in sharedZones.asked.sorted(by: { ($0.owner, $0.incarnation) < ($1.owner, $1.incarnation) }) {
+                builder.append(.sharedZoneAnswered(zone))
+                sharedZones.answered(zone)
+            }
             var user = zoneStates[0][slot].withBytes { bytes in
                 guard let user = try? StoredRecord.decode(bytes) else {
                     preconditionFailure("a stored record can't be read, though it was checked")

@@ -93,6 +93,8 @@ extension Database {
             putSubscription(subscription)
         case .subscriptionDeletion(let id, let owner):
             removeSubscription(id, of: owner)
+        case .sharedZoneAsked, .sharedZoneAnswered, .sharedZonePut, .sharedZoneEnd:
+            try apply(sharedZone: change, builder: &builder)
         }
     }
 

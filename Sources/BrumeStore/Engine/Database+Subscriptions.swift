@@ -11,7 +11,7 @@ extension Database {
     package func modifySubscriptions(
         _ request: ModifySubscriptionsRequest, caller: Caller, nowMilliseconds: Int64, quota: StorageQuota? = nil
     ) -> Decision<ModifySubscriptionsResult> {
-        assert(request.database == id.scope, "a request was routed to a database of another scope")
+        assert(answers(request.database), "a request was routed to a database of another scope")
         if let refusal = subscriptionRefusal(of: caller) {
             return Decision(
                 answer: ModifySubscriptionsResult(
@@ -19,7 +19,7 @@ extension Database {
                     deletions: request.deletions.map { _ in refusal }),
                 commit: nil)
         }
-        let owner = subscriptionOwner(caller)
+        let owner = subscriptionOwner(caller, in: request.database)
         var builder = CommitBuilder(sequence: sequence + 1)
         var result = ModifySubscriptionsResult()
         let saved = Set(request.saves.map(\.id))
@@ -58,7 +58,9 @@ extension Database {
     }
 
     private static func fires(_ hint: KeptSubscription, for commit: Commit) -> Bool {
-        switch hint.subscription.kind {
+        // What happens in the shared database is no change of this one.
+        if !hint.owner.isEmpty { return false }
+        return switch hint.subscription.kind {
         case .zone(let zone, let recordType):
             commit.zones.contains {
                 $0.incarnation != 0 && $0.zone.name == zone.name && $0.concerns(recordType)
@@ -129,7 +131,7 @@ extension Database {
         guard let slot = subscriptionTable.remove(id, of: owner) else { return }
         subscriptionMatcher.forget(slot)
         // The next sequence is that of the commit that is being made or replayed.
-        if !owner.isEmpty, !hasSubscriptions(of: owner) { formerSubscribers.left(owner, at: sequence + 1) }
+        if self.id.scope == .public, !hasSubscriptions(of: owner) { formerSubscribers.left(owner, at: sequence + 1) }
     }
 
     func putSubscription(_ subscription: Subscription) {
@@ -138,11 +140,15 @@ extension Database {
 
     private func put(_ kept: KeptSubscription) {
         subscriptionMatcher.forget(subscriptionTable.put(kept))
-        if !kept.owner.isEmpty { formerSubscribers.returned(kept.owner) }
+        if id.scope == .public { formerSubscribers.returned(kept.owner) }
     }
 
     /// Whether a subscription from the disk is one that this database can have.
     func mayKeep(_ subscription: Subscription) -> Bool {
+        if subscription.owner == Database.sharedSubscriber {
+            if case .database = subscription.kind { return id.scope == .private }
+            return false
+        }
         if (id.scope == .public) == subscription.owner.isEmpty { return false }
         if case .query = subscription.kind { return true }
         return id.scope == .private
@@ -170,12 +176,20 @@ extension Database {
                     "a subscription asks for \(desiredKeys) keys; the limit is \(Limits.notificationDesiredKeys)"))
         }
         var subscription = subscription
+        if subscription.owner == Database.sharedSubscriber {
+            guard case .database = subscription.kind else { return .failure(Database.sharedHasDatabaseSubscriptions) }
+        }
         switch kind(subscription.kind, caller: caller) {
         case .success(let kind): subscription.kind = kind
         case .failure(let error): return .failure(error)
         }
         let former = subscriptionTable.subscription(subscription.id, of: subscription.owner)?.subscription
         if former == subscription { return .success(subscription) }
+        if former == nil, subscription.owner == Database.sharedSubscriber,
+            sharedSubscriptions.count >= Limits.sharedSubscriptionsPerUser
+        {
+            return .failure(Database.tooManySharedSubscriptions)
+        }
         if former == nil, let refusal = overheadRefusal(quota) { return .failure(refusal) }
         let kept = KeptSubscription(subscription)
         if let refusal = subscriptionTable.refusal(of: kept) { return .failure(refusal) }
@@ -183,6 +197,13 @@ extension Database {
         builder.append(.subscriptionPut(subscription))
         return .success(subscription)
     }
+
+    private static let tooManySharedSubscriptions = ServiceError(
+        .limitExceeded,
+        "the shared database has \(Limits.sharedSubscriptionsPerUser) subscriptions, the most it may have; delete one first"
+    )
+    private static let sharedHasDatabaseSubscriptions = ServiceError(
+        .invalidArguments, "the shared database has database subscriptions alone, and neither zone nor query ones")
 
     /// The kind as it is kept, or why it can't be.
     private func kind(_ kind: Subscription.Kind, caller: Caller) -> Result<Subscription.Kind, ServiceError> {

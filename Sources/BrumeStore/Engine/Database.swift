@@ -15,7 +15,7 @@ package final class Database {
     /// Which run of the server wrote which commits: part of all tokens.
     @exclusivity(unchecked) var runHistory: RunHistory
     /// The run of the server that the next commit belongs to: part of new change tags.
-    @exclusivity(unchecked) private(set) var run: UInt32
+    @exclusivity(unchecked) package private(set) var run: UInt32
     @exclusivity(unchecked) package var history: HistoryLimits
     /// The sequence number of the last applied commit.
     @exclusivity(unchecked) package internal(set) var sequence: UInt64 = 0
@@ -64,9 +64,14 @@ package final class Database {
     package var shareAddresses = ShareAddresses.plain()
     /// Takes what a deleted zone held, to free it on another thread; when nil, it is freed at once.
     package var giveBack: ((Remains) -> Void)?
+    /// The zones of others that a private database's owner takes part in.
+    @exclusivity(unchecked) package internal(set) var sharedZones = SharedZones()
     /// Only a public database has any.
     var formerSubscribers = FormerSubscribers()
     @exclusivity(unchecked) var operations: RememberedOperations
+    /// Those of users who take part in zones of a private database: apart, so that nobody takes the owner's room.
+    @exclusivity(unchecked) var participantOperations = RememberedOperations(
+        countLimit: Limits.rememberedParticipantOperations, bytesLimit: Limits.rememberedOperationBytes)
 
     /// An empty database.
     ///
@@ -84,7 +89,7 @@ package final class Database {
             case .public:
                 RememberedOperations(
                     countLimit: Limits.rememberedPublicOperations, bytesLimit: Limits.rememberedPublicOperationBytes)
-            case .shared: preconditionFailure("placeholder: no database has the shared scope")
+            case .shared: preconditionFailure("no database is a shared one")
             }
         zoneStates = [
             ZoneState(name: Names.defaultZone, incarnation: 0, lastChange: .start, isPublic: id.scope == .public)
@@ -157,7 +162,8 @@ package final class Database {
     /// - Complexity: O(zones).
     package var approximateBytes: Int {
         zoneStates.reduce(Database.emptyBytes) { $0 + $1.approximateBytes } + operations.bytes
-            + subscriptionTable.approximateBytes + formerSubscribers.approximateBytes
+            + participantOperations.bytes
+            + subscriptionTable.approximateBytes + formerSubscribers.approximateBytes + sharedZones.approximateBytes
             + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes }
     }
 
@@ -231,7 +237,7 @@ package final class Database {
                 "the user's encrypted data were reset, this zone among them; save the zone again, and what you have of it",
                 detail: .encryptedDataReset)
         case .deleted, nil:
-            ServiceError(.zoneNotFound, "there is no such zone; save the zone first, or fetch the list of zones")
+            Database.noSuchZone
         }
     }
 
@@ -262,7 +268,7 @@ package final class Database {
     ///
     /// - Parameters:
     ///   - digest: The digest of the request.
-    ///   - user: The user who sent it, in a public database.
+    ///   - user: The user who sent it, where it is not a private database's owner.
     /// - Returns: The outcome as the entry holds it.
     package func remember(
         operation id: [UInt8], _ outcome: OperationOutcome, digest: OperationDigest?, user: String
@@ -275,8 +281,20 @@ package final class Database {
     /// The same for an outcome as the store encodes it. An empty one, of an entry from before outcomes were kept, is
     /// not remembered.
     func remember(operation id: [UInt8], encoded: [UInt8], digest: OperationDigest? = nil, user: String = "") {
-        if !encoded.isEmpty { operations.add(id: id, outcome: encoded, digest: digest, user: user) }
+        if encoded.isEmpty { return }
+        if id.starts(with: Database.forgettingPrefix) {
+            participantOperations = RememberedOperations(
+                countLimit: participantOperations.countLimit, bytesLimit: participantOperations.bytesLimit)
+        }
+        if isParticipant(user) {
+            participantOperations.add(id: id, outcome: encoded, digest: digest, user: user)
+        } else {
+            operations.add(id: id, outcome: encoded, digest: digest, user: user)
+        }
     }
+
+    /// Whether an operation's user is one who takes part in zones of this database.
+    private func isParticipant(_ user: String) -> Bool { !user.isEmpty && id.scope == .private }
 
     /// What is known of an operation that is sent again.
     package enum RememberedOperation: Equatable, Sendable {
@@ -290,10 +308,13 @@ package final class Database {
 
     /// What is known of an operation; nil when it was never done, or is forgotten.
     ///
-    /// - Parameter digest: The digest of the request that came now. Nothing is compared where one of the two is
-    ///   unknown.
-    package func rememberedOperation(_ id: [UInt8], digest: OperationDigest?) -> RememberedOperation? {
-        guard let known = operations[id] else { return nil }
+    /// - Parameters:
+    ///   - digest: The digest of the request that came now. Nothing is compared where one of the two is unknown.
+    ///   - user: As it was given when the operation was remembered.
+    package func rememberedOperation(
+        _ id: [UInt8], digest: OperationDigest?, user: String = ""
+    ) -> RememberedOperation? {
+        guard let known = isParticipant(user) ? participantOperations[id] : operations[id] else { return nil }
         if let digest, let former = known.digest, digest != former { return .otherRequest }
         do throws(StoreCodingError) {
             return .outcome(try StoreCoder.decodeOutcome(known.outcome), encoded: known.outcome)
@@ -308,8 +329,8 @@ package final class Database {
     package var subscriptions: [Subscription] { subscriptionTable.all.map(\.subscription) }
 
     /// A user's own subscriptions, in the order of their first save. In a private database all are its owner's.
-    package func subscriptions(of caller: Caller) -> [Subscription] {
-        subscriptionTable.subscriptions(of: subscriptionOwner(caller)).map(\.subscription)
+    package func subscriptions(of caller: Caller, in scope: DatabaseScope? = nil) -> [Subscription] {
+        subscriptionTable.subscriptions(of: subscriptionOwner(caller, in: scope ?? id.scope)).map(\.subscription)
     }
 
     /// Whether a user has any, by the name under which they are kept.
@@ -320,10 +341,31 @@ package final class Database {
         hasSubscriptions(of: owner) || formerSubscribers.hadSubscriptions(owner, behind: sequence)
     }
 
-    package func subscription(_ id: String, of caller: Caller) -> Subscription? {
-        subscriptionTable.subscription(id, of: subscriptionOwner(caller))?.subscription
+    package func subscription(_ id: String, of caller: Caller, in scope: DatabaseScope? = nil) -> Subscription? {
+        let owner = subscriptionOwner(caller, in: scope ?? self.id.scope)
+        return subscriptionTable.subscription(id, of: owner)?.subscription
     }
 
+    /// The subscriptions to the shared database of a private database's owner.
+    package var sharedSubscriptions: [Subscription] {
+        subscriptionTable.subscriptions(of: Database.sharedSubscriber).map(\.subscription)
+    }
+
+    package func sharedSubscription(_ id: String) -> Subscription? {
+        subscriptionTable.subscription(id, of: Database.sharedSubscriber)?.subscription
+    }
+
+    package var hasSharedSubscriptions: Bool { subscriptionTable.hasSubscriptions(of: Database.sharedSubscriber) }
+
     /// The name under which a caller's subscriptions are kept.
-    func subscriptionOwner(_ caller: Caller) -> String { id.scope == .public ? caller.user : "" }
+    func subscriptionOwner(_ caller: Caller, in scope: DatabaseScope) -> String {
+        switch scope {
+        case .public: caller.user
+        case .private: ""
+        case .shared: Database.sharedSubscriber
+        }
+    }
+
+    /// Stands for the owner of a private database where they subscribe to their shared one. No user has this name.
+    static let sharedSubscriber = "__sharedDatabase__"
 }

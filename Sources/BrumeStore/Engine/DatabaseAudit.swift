@@ -20,6 +20,9 @@ package struct DatabaseAudit: Equatable, Sendable {
         package var approximateBytes = 0
         package var operations = 0
         package var operationBytes = 0
+        /// Those of users who take part in what the owner shares.
+        package var participantOperations = 0
+        package var participantOperationBytes = 0
     }
 
     /// A feed and the items in it.
@@ -66,17 +69,24 @@ extension Database {
         audit.kept = DatabaseAudit.Counts(
             records: recordCount, tombstones: tombstoneCount, storedBytes: storedBytes,
             creatorBytes: zoneStates[0].creatorBytes, approximateBytes: approximateBytes,
-            operations: operations.count, operationBytes: operations.bytes)
+            operations: operations.count, operationBytes: operations.bytes,
+            participantOperations: participantOperations.count,
+            participantOperationBytes: participantOperations.bytes)
         for state in zoneStates where !state.sharing.isEmpty { audit.kept.sharing[state.incarnation] = state.sharing }
         audit.runs = runHistory.runs.count
         var sums = DatabaseAudit.Counts(
             approximateBytes: Database.emptyBytes + subscriptionTable.approximateBytes
-                + formerSubscribers.approximateBytes + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes })
+                + formerSubscribers.approximateBytes + sharedZones.approximateBytes
+                + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes })
         operations.capture.forEach { operation in
             sums.operations += 1
             sums.operationBytes += operation.outcome.count
         }
-        sums.approximateBytes += sums.operationBytes
+        participantOperations.capture.forEach { operation in
+            sums.participantOperations += 1
+            sums.participantOperationBytes += operation.outcome.count
+        }
+        sums.approximateBytes += sums.operationBytes + sums.participantOperationBytes
         sums.creatorBytes = zoneStates[0].recountedCreatorBytes
         sums.approximateBytes += sums.creatorBytes.approximateBytes
         var zones = DatabaseAudit.History(zone: "", feedEntries: zoneFeed.count)

@@ -12,7 +12,9 @@ package struct DatabaseCapture: Sendable {
     let runs: [DatabaseRun]
     let subscriptions: [KeptSubscription]
     let operations: RememberedOperations.Capture
+    let participantOperations: RememberedOperations.Capture
     let formerSubscribers: FormerSubscribers
+    let sharedZones: SharedZones
     /// See ``Database/quotaBytes``.
     var quotaBytes: Int
 }
@@ -53,7 +55,9 @@ extension Database {
         DatabaseCapture(
             id: id, sequence: sequence, zones: zoneStates.filter { !$0.isForgotten }.map(ZoneCapture.init),
             zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptionTable.all,
-            operations: operations.capture, formerSubscribers: formerSubscribers, quotaBytes: quotaBytes)
+            operations: operations.capture, participantOperations: participantOperations.capture,
+            formerSubscribers: formerSubscribers, sharedZones: sharedZones,
+            quotaBytes: quotaBytes)
     }
 }
 
@@ -84,7 +88,8 @@ extension DatabaseCapture {
         return SnapshotHeader(
             database: id, sequence: sequence, recordCount: counts.records, tombstoneCount: counts.tombstones,
             zoneCount: counts.zones, zoneFeedFloor: zoneFeedFloor, runs: runs,
-            formerSubscriberFloor: formerSubscribers.floor, quotaBytes: UInt64(quotaBytes))
+            formerSubscriberFloor: formerSubscribers.floor, quotaBytes: UInt64(quotaBytes),
+            sharedZoneFloor: sharedZones.floor)
     }
 
     /// Calls `body` with the content of blocks of about ``SnapshotFormat/blockBytes``: zones first, then what is in
@@ -138,15 +143,27 @@ extension DatabaseCapture {
             rest.subscriptions.append(subscription.subscription)
             try add(subscription.approximateBytes)
         }
-        try operations.forEach { (operation) throws(DiskError) in
-            rest.operations.append(
-                .init(id: operation.id, outcome: operation.outcome, digest: operation.digest, user: operation.user))
-            try add(
-                operation.id.count + operation.outcome.count + OperationDigest.byteCount + operation.user.utf8.count)
+        for operations in [operations, participantOperations] {
+            try operations.forEach { (operation) throws(DiskError) in
+                rest.operations.append(
+                    .init(id: operation.id, outcome: operation.outcome, digest: operation.digest, user: operation.user))
+                try add(
+                    operation.id.count + operation.outcome.count + OperationDigest.byteCount
+                        + operation.user.utf8.count)
+            }
         }
         for (user, sequence) in formerSubscribers.sequences.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
             rest.formerSubscribers.append(.init(user: user, sequence: sequence))
             try add(user.utf8.count)
+        }
+        for entry in sharedZones.inOrder {
+            rest.sharedZones.append(
+                .init(zone: entry.zone, position: entry.position, isEnded: entry.isEnded))
+            try add(entry.zone.id.owner.utf8.count + entry.zone.id.name.utf8.count)
+        }
+        for zone in sharedZones.asked.sorted(by: { ($0.owner, $0.incarnation) < ($1.owner, $1.incarnation) }) {
+            rest.askedZones.append(zone)
+            try add(zone.owner.utf8.count)
         }
         if bytes > 0 { try end() }
     }

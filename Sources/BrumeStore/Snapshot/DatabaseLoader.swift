@@ -24,6 +24,8 @@ package final class DatabaseLoader {
         database.zoneFeedFloor = header.zoneFeedFloor
         guard header.formerSubscriberFloor <= sequence else { return "a user left behind the last commit" }
         database.formerSubscribers = FormerSubscribers(floor: header.formerSubscriberFloor)
+        guard header.sharedZoneFloor.sequence <= sequence else { return "a floor is behind the last commit" }
+        database.sharedZones = SharedZones(floor: header.sharedZoneFloor)
         if header.runs.isEmpty { return nil }
         guard let history = RunHistory(header.runs, upTo: sequence) else {
             return "the runs of the server are out of order"
@@ -71,6 +73,19 @@ package final class DatabaseLoader {
                     throw Problem(text: "a user is said to have had subscriptions who can't have had any")
                 }
                 database.formerSubscribers.left(former.user, at: former.sequence)
+            }
+            for zone in block.sharedZones {
+                try check(zone.position)
+                guard database.id.scope == .private,
+                    database.sharedZones.load(
+                        .init(zone: zone.zone, position: zone.position, isEnded: zone.isEnded))
+                else { throw Problem(text: "a zone of another user stands there that the server would not have kept") }
+            }
+            for zone in block.askedZones {
+                guard database.id.scope == .private, database.sharedZones.asked.count < Limits.askedZonesPerUser else {
+                    throw Problem(text: "more zones of other users were asked for than the server would have let")
+                }
+                database.sharedZones.ask(zone)
             }
             for operation in block.operations {
                 database.remember(

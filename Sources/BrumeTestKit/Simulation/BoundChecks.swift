@@ -17,10 +17,16 @@ package enum BoundChecks {
             switch id.scope {
             case .private: (Limits.rememberedOperations, Limits.rememberedOperationBytes)
             case .public: (Limits.rememberedPublicOperations, Limits.rememberedPublicOperationBytes)
-            case .shared: preconditionFailure("placeholder: no database has the shared scope")
+            case .shared: preconditionFailure("no database is a shared one")
             }
         if audit.kept.operations > operations || (audit.kept.operationBytes > bytes && audit.kept.operations > 1) {
             return "I10: \(audit.kept.operations) operations of \(audit.kept.operationBytes) bytes are remembered"
+        }
+        if audit.kept.participantOperations > Limits.rememberedParticipantOperations
+            || (audit.kept.participantOperationBytes > Limits.rememberedOperationBytes
+                && audit.kept.participantOperations > 1)
+        {
+            return "I10: \(audit.kept.participantOperations) operations of participants are remembered"
         }
         if audit.runs > history.runs { return "I10: \(audit.runs) runs are remembered; the limit is \(history.runs)" }
         if history.tombstones < .max {

@@ -23,6 +23,8 @@ typedef struct Brume__Store__V1__ZoneDeletion Brume__Store__V1__ZoneDeletion;
 typedef struct Brume__Store__V1__SubscriptionPut Brume__Store__V1__SubscriptionPut;
 typedef struct Brume__Store__V1__SubscriptionDeletion Brume__Store__V1__SubscriptionDeletion;
 typedef struct Brume__Store__V1__Change Brume__Store__V1__Change;
+typedef struct Brume__Store__V1__AskedZone Brume__Store__V1__AskedZone;
+typedef struct Brume__Store__V1__SharedZone Brume__Store__V1__SharedZone;
 typedef struct Brume__Store__V1__ClientTokenPut Brume__Store__V1__ClientTokenPut;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
 typedef struct Brume__Store__V1__OperationOutcome Brume__Store__V1__OperationOutcome;
@@ -42,6 +44,7 @@ typedef struct Brume__Store__V1__SnapshotDeletedZone Brume__Store__V1__SnapshotD
 typedef struct Brume__Store__V1__SnapshotOperation Brume__Store__V1__SnapshotOperation;
 typedef struct Brume__Store__V1__FormerSubscriber Brume__Store__V1__FormerSubscriber;
 typedef struct Brume__Store__V1__SnapshotBlock Brume__Store__V1__SnapshotBlock;
+typedef struct Brume__Store__V1__SnapshotSharedZone Brume__Store__V1__SnapshotSharedZone;
 typedef struct Brume__Store__V1__StoredAccount Brume__Store__V1__StoredAccount;
 typedef struct Brume__Store__V1__StoredQuota Brume__Store__V1__StoredQuota;
 typedef struct Brume__Store__V1__AccountFile Brume__Store__V1__AccountFile;
@@ -158,7 +161,11 @@ typedef enum {
   BRUME__STORE__V1__CHANGE__KIND_ZONE_CREATION = 3,
   BRUME__STORE__V1__CHANGE__KIND_ZONE_DELETION = 4,
   BRUME__STORE__V1__CHANGE__KIND_SUBSCRIPTION_PUT = 5,
-  BRUME__STORE__V1__CHANGE__KIND_SUBSCRIPTION_DELETION = 6
+  BRUME__STORE__V1__CHANGE__KIND_SUBSCRIPTION_DELETION = 6,
+  BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_ASKED = 7,
+  BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_ANSWERED = 8,
+  BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_PUT = 9,
+  BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_END = 10
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__STORE__V1__CHANGE__KIND__CASE)
 } Brume__Store__V1__Change__KindCase;
 
@@ -176,11 +183,67 @@ struct  Brume__Store__V1__Change
     Brume__Store__V1__ZoneDeletion *zone_deletion;
     Brume__Store__V1__SubscriptionPut *subscription_put;
     Brume__Store__V1__SubscriptionDeletion *subscription_deletion;
+    Brume__Store__V1__AskedZone *shared_zone_asked;
+    Brume__Store__V1__AskedZone *shared_zone_answered;
+    Brume__Store__V1__SharedZone *shared_zone_put;
+    /*
+     * owner and name alone
+     */
+    Brume__Store__V1__SharedZone *shared_zone_end;
   };
 };
 #define BRUME__STORE__V1__CHANGE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__change__descriptor) \
     , BRUME__STORE__V1__CHANGE__KIND__NOT_SET, {0} }
+
+
+/*
+ * A zone of another user in whose share the user is about to take part, and of which the answer is not known yet.
+ */
+struct  Brume__Store__V1__AskedZone
+{
+  ProtobufCMessage base;
+  /*
+   * user record name
+   */
+  ProtobufCBinaryData owner;
+  /*
+   * incarnation
+   */
+  uint64_t zone;
+};
+#define BRUME__STORE__V1__ASKED_ZONE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__asked_zone__descriptor) \
+    , {0,NULL}, 0 }
+
+
+/*
+ * A zone of another user in which the user takes part.
+ */
+struct  Brume__Store__V1__SharedZone
+{
+  ProtobufCMessage base;
+  /*
+   * user record name
+   */
+  ProtobufCBinaryData owner;
+  ProtobufCBinaryData name;
+  /*
+   * incarnation
+   */
+  uint64_t zone;
+  /*
+   * position in the owner's database of the acceptance
+   */
+  uint64_t start;
+  /*
+   * of the server that wrote that position
+   */
+  uint32_t run;
+};
+#define BRUME__STORE__V1__SHARED_ZONE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__shared_zone__descriptor) \
+    , {0,NULL}, {0,NULL}, 0, 0, 0 }
 
 
 /*
@@ -396,10 +459,14 @@ struct  Brume__Store__V1__SnapshotHeader
    * what quotas count; 0 in a snapshot with records: written before it was kept
    */
   uint64_t quota_bytes;
+  /*
+   * tokens of the feed of other users' zones below it have expired
+   */
+  uint64_t shared_zone_floor;
 };
 #define BRUME__STORE__V1__SNAPSHOT_HEADER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_header__descriptor) \
-    , NULL, 0, 0, 0, 0, 0, 0,NULL, 0, 0 }
+    , NULL, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0 }
 
 
 struct  Brume__Store__V1__ClientToken
@@ -557,10 +624,32 @@ struct  Brume__Store__V1__SnapshotBlock
   Brume__Store__V1__SubscriptionPut **owned_subscriptions;
   size_t n_former_subscribers;
   Brume__Store__V1__FormerSubscriber **former_subscribers;
+  /*
+   * in the order of their positions
+   */
+  size_t n_shared_zones;
+  Brume__Store__V1__SnapshotSharedZone **shared_zones;
+  size_t n_asked_zones;
+  Brume__Store__V1__AskedZone **asked_zones;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+
+
+struct  Brume__Store__V1__SnapshotSharedZone
+{
+  ProtobufCMessage base;
+  Brume__Store__V1__SharedZone *zone;
+  /*
+   * of the change that put or ended it
+   */
+  uint64_t position;
+  protobuf_c_boolean is_ended;
+};
+#define BRUME__STORE__V1__SNAPSHOT_SHARED_ZONE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_shared_zone__descriptor) \
+    , NULL, 0, 0 }
 
 
 struct  Brume__Store__V1__StoredAccount
@@ -767,6 +856,44 @@ Brume__Store__V1__Change *
                       const uint8_t       *data);
 void   brume__store__v1__change__free_unpacked
                      (Brume__Store__V1__Change *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__AskedZone methods */
+void   brume__store__v1__asked_zone__init
+                     (Brume__Store__V1__AskedZone         *message);
+size_t brume__store__v1__asked_zone__get_packed_size
+                     (const Brume__Store__V1__AskedZone   *message);
+size_t brume__store__v1__asked_zone__pack
+                     (const Brume__Store__V1__AskedZone   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__asked_zone__pack_to_buffer
+                     (const Brume__Store__V1__AskedZone   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__AskedZone *
+       brume__store__v1__asked_zone__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__asked_zone__free_unpacked
+                     (Brume__Store__V1__AskedZone *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__SharedZone methods */
+void   brume__store__v1__shared_zone__init
+                     (Brume__Store__V1__SharedZone         *message);
+size_t brume__store__v1__shared_zone__get_packed_size
+                     (const Brume__Store__V1__SharedZone   *message);
+size_t brume__store__v1__shared_zone__pack
+                     (const Brume__Store__V1__SharedZone   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__shared_zone__pack_to_buffer
+                     (const Brume__Store__V1__SharedZone   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__SharedZone *
+       brume__store__v1__shared_zone__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__shared_zone__free_unpacked
+                     (Brume__Store__V1__SharedZone *message,
                       ProtobufCAllocator *allocator);
 /* Brume__Store__V1__ClientTokenPut methods */
 void   brume__store__v1__client_token_put__init
@@ -1129,6 +1256,25 @@ Brume__Store__V1__SnapshotBlock *
 void   brume__store__v1__snapshot_block__free_unpacked
                      (Brume__Store__V1__SnapshotBlock *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Store__V1__SnapshotSharedZone methods */
+void   brume__store__v1__snapshot_shared_zone__init
+                     (Brume__Store__V1__SnapshotSharedZone         *message);
+size_t brume__store__v1__snapshot_shared_zone__get_packed_size
+                     (const Brume__Store__V1__SnapshotSharedZone   *message);
+size_t brume__store__v1__snapshot_shared_zone__pack
+                     (const Brume__Store__V1__SnapshotSharedZone   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__snapshot_shared_zone__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotSharedZone   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__SnapshotSharedZone *
+       brume__store__v1__snapshot_shared_zone__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__snapshot_shared_zone__free_unpacked
+                     (Brume__Store__V1__SnapshotSharedZone *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__Store__V1__StoredAccount methods */
 void   brume__store__v1__stored_account__init
                      (Brume__Store__V1__StoredAccount         *message);
@@ -1212,6 +1358,12 @@ typedef void (*Brume__Store__V1__SubscriptionDeletion_Closure)
 typedef void (*Brume__Store__V1__Change_Closure)
                  (const Brume__Store__V1__Change *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__AskedZone_Closure)
+                 (const Brume__Store__V1__AskedZone *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__SharedZone_Closure)
+                 (const Brume__Store__V1__SharedZone *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__ClientTokenPut_Closure)
                  (const Brume__Store__V1__ClientTokenPut *message,
                   void *closure_data);
@@ -1269,6 +1421,9 @@ typedef void (*Brume__Store__V1__FormerSubscriber_Closure)
 typedef void (*Brume__Store__V1__SnapshotBlock_Closure)
                  (const Brume__Store__V1__SnapshotBlock *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__SnapshotSharedZone_Closure)
+                 (const Brume__Store__V1__SnapshotSharedZone *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__StoredAccount_Closure)
                  (const Brume__Store__V1__StoredAccount *message,
                   void *closure_data);
@@ -1292,6 +1447,8 @@ extern const ProtobufCMessageDescriptor brume__store__v1__zone_deletion__descrip
 extern const ProtobufCMessageDescriptor brume__store__v1__subscription_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__change__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__asked_zone__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__shared_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__operation_outcome__descriptor;
@@ -1311,6 +1468,7 @@ extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_deleted_zone_
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_shared_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_account__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_quota__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__account_file__descriptor;

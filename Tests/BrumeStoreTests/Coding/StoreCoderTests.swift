@@ -43,11 +43,9 @@ struct StoreCoderTests {
 
     @Test("a snapshot's header and blocks come back")
     func snapshot() throws {
-        let header = SnapshotHeader(
-            database: StoreSamples.privateDatabase, sequence: 9, recordCount: 1, tombstoneCount: 2, zoneCount: .max)
         var bytes: [UInt8] = []
-        StoreCoder.encodeSnapshotHeader(header, into: &bytes)
-        #expect(try bytes.decoded(StoreCoder.decodeSnapshotHeader) == header)
+        StoreCoder.encodeSnapshotHeader(StoreSamples.header, into: &bytes)
+        #expect(try bytes.decoded(StoreCoder.decodeSnapshotHeader) == StoreSamples.header)
         for block in [StoreSamples.block, SnapshotBlock()] {
             bytes = []
             StoreCoder.encodeSnapshotBlock(block, into: &bytes)
@@ -75,9 +73,14 @@ struct StoreCoderTests {
         let owned = ProtoBytes().text(1, "c").varint(2, 1).varint(3, 1).text(4, "owner")
         let unowned = ProtoBytes().text(1, "c").varint(2, 1).varint(3, 2)
         let unknown = ProtoBytes().text(1, "c").varint(2, 9).varint(3, 1)
-        for database in [owned, unowned, unknown] {
+        // What a user sees as the shared database is none that is kept.
+        let shared = ProtoBytes().text(1, "c").varint(2, 1).varint(3, 3).text(4, "owner")
+        for database in [owned, unowned, unknown, shared] {
             #expect(throws: StoreCodingError.self) {
                 try ProtoBytes().message(1, database).bytes.decoded(StoreCoder.decodeJournalEntry)
+            }
+            #expect(throws: StoreCodingError.self) {
+                try ProtoBytes().message(1, database).bytes.decoded(StoreCoder.decodeSnapshotHeader)
             }
         }
         #expect(throws: StoreCodingError.self) { try [UInt8]().decoded(StoreCoder.decodeJournalEntry) }
@@ -98,9 +101,12 @@ struct StoreCoderTests {
         StoreCoder.encodeJournalEntry(StoreSamples.journalEntry, into: &journal)
         var block: [UInt8] = []
         StoreCoder.encodeSnapshotBlock(StoreSamples.block, into: &block)
+        var header: [UInt8] = []
+        StoreCoder.encodeSnapshotHeader(StoreSamples.header, into: &header)
         return [
             HostileBytes(journal) { _ = try StoreCoder.decodeJournalEntry($0) },
             HostileBytes(block) { _ = try StoreCoder.decodeSnapshotBlock($0) },
+            HostileBytes(header) { _ = try StoreCoder.decodeSnapshotHeader($0) },
         ]
     }
 

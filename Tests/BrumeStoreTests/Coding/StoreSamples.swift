@@ -15,12 +15,24 @@ enum StoreSamples {
                 .recordDeletion(zone: 5, name: "gone", type: "Note"), .zoneCreation(zone: 6, name: "New"),
                 .zoneDeletion(zone: 4, name: "Old", reason: .purged), .subscriptionPut(MessageSamples.subscriptions[0]),
                 .subscriptionDeletion(id: "a\0b", owner: ""),
+                .sharedZoneAsked(AskedZone(owner: RecordSamples.userName, incarnation: .max)),
+                .sharedZoneAnswered(AskedZone(owner: RecordSamples.userName, incarnation: 0)),
+                .sharedZonePut(sharedZone), .sharedZoneEnd(sharedZone.id),
             ], operationID: MessageSamples.operationID, operationOutcome: [0, 1, 2],
             operationDigest: OperationDigest(front: 0x0102_0304_0506_0708, back: .max), operationUser: "_ada",
             run: 0xFEDC_BA98,
             clientToken: ClientTokenPut(
                 token: ClientToken(device: MessageSamples.operationID, bytes: [0, 9]), zones: [5, 300]))
     }
+
+    static let header = SnapshotHeader(
+        database: privateDatabase, sequence: 9, recordCount: 1, tombstoneCount: 2, zoneCount: .max,
+        zoneFeedFloor: ChangePosition(sequence: 3, index: 1), runs: [DatabaseRun(firstSequence: 1, id: 7)],
+        formerSubscriberFloor: 5, quotaBytes: 6, sharedZoneFloor: ChangePosition(sequence: 4, index: 2))
+
+    private static let sharedZone = SharedZone(
+        id: ZoneID(name: "Theirs", owner: RecordSamples.userName), incarnation: 1 << 40,
+        start: ChangePosition(sequence: 5, index: 0))
 
     static var block: SnapshotBlock {
         SnapshotBlock(
@@ -49,6 +61,17 @@ enum StoreSamples {
                 SnapshotOperation(id: MessageSamples.operationID, outcome: []),
                 SnapshotOperation(
                     id: [1], outcome: [2], digest: OperationDigest(front: 1, back: 2), user: RecordSamples.userName),
+            ],
+            sharedZones: [
+                SnapshotSharedZone(zone: sharedZone, position: ChangePosition(sequence: 6, index: 1), isEnded: false),
+                SnapshotSharedZone(
+                    zone: SharedZone(
+                        id: ZoneID(name: "Gone", owner: RecordSamples.userName), incarnation: 0, start: .start),
+                    position: ChangePosition(rawValue: .max), isEnded: true),
+            ],
+            askedZones: [
+                AskedZone(owner: RecordSamples.userName, incarnation: 0),
+                AskedZone(owner: RecordSamples.userName, incarnation: 1 << 40 | 7),
             ])
     }
 }

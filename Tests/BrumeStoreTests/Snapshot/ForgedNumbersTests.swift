@@ -12,7 +12,8 @@ struct ForgedNumbersTests {
         DatabaseCapture(
             id: capture.id, sequence: sequence, zones: capture.zones, zoneFeedFloor: capture.zoneFeedFloor,
             runs: capture.runs, subscriptions: capture.subscriptions, operations: capture.operations,
-            formerSubscribers: capture.formerSubscribers, quotaBytes: capture.quotaBytes)
+            participantOperations: capture.participantOperations, formerSubscribers: capture.formerSubscribers,
+            sharedZones: capture.sharedZones, quotaBytes: capture.quotaBytes)
     }
 
     @Test(

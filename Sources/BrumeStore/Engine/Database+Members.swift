@@ -1,0 +1,79 @@
+package import BrumeModel
+
+/// What users may see of zones that others share with them: the one place that asks it.
+extension Database {
+    /// The index of a zone that exists for the caller: of a zone that somebody else owns only who takes part learns
+    /// that it does.
+    func zoneIndex(of zone: ZoneID, for caller: Caller) -> Result<Int, ServiceError> {
+        if isOwn(caller) { return zoneIndex(of: zone) }
+        guard let index = zoneIndexOfName[zone.name], member(caller, ofZoneAt: index) != nil else {
+            return .failure(Database.noSuchZone)
+        }
+        return .success(index)
+    }
+
+    /// A zone as the caller sees it.
+    package func zone(_ zone: ZoneID, for caller: Caller) -> Result<Zone, ServiceError> {
+        zoneIndex(of: zone, for: caller).map { index in
+            isOwn(caller)
+                ? Database.answer(for: zoneStates[index])
+                : .shared(ZoneID(name: zoneStates[index].name, owner: id.owner))
+        }
+    }
+
+    /// The caller's part in a zone that somebody else owns; nil for none.
+    func member(_ caller: Caller, ofZoneAt index: Int) -> ZoneMember? { zoneStates[index].sharing.members[caller.user] }
+
+    /// Whether requests for a scope are answered by this database: those for the shared one by private databases.
+    func answers(_ scope: DatabaseScope) -> Bool { scope == id.scope || scope == .shared && id.scope == .private }
+
+    /// Whether the caller has the run of the database: its owner, and of a public one everybody.
+    func isOwn(_ caller: Caller) -> Bool { caller.isOwner || id.scope == .public }
+
+    /// Where a user's part in a zone began, by the zone's name; nil if they take no part.
+    package func start(of user: String, inZoneNamed name: String) -> ChangePosition? {
+        zoneIndexOfName[name].flatMap { zoneStates[$0].sharing.members[user]?.start }
+    }
+
+    /// What a user's own database is to know of their part in a zone.
+    package func news(of user: String, inZoneNamed name: String, incarnation: UInt64) -> SharedZoneNews {
+        let id = ZoneID(name: name, owner: id.owner)
+        let zone = start(of: user, inZoneNamed: name).map { start in
+            SharedZone(
+                id: id, incarnation: zoneStates[zoneIndexOfName[name]!].incarnation, start: start, run: run(of: start))
+        }
+        return SharedZoneNews(
+            id: id, incarnation: zone?.incarnation ?? incarnation, zone: zone, sequence: sequence, run: run)
+    }
+
+    /// The same for the zone of an incarnation, whether or not there is such a zone.
+    package func news(of user: String, about zone: AskedZone) -> SharedZoneNews {
+        let name = zoneIndexOfIncarnation[zone.incarnation].map { zoneStates[$0].name } ?? ""
+        return news(of: user, inZoneNamed: name, incarnation: zone.incarnation)
+    }
+
+    /// Where each user's part began in a zone, by user record name; empty where nobody takes part.
+    package func starts(inZoneNamed name: String) -> [String: ChangePosition] {
+        guard let index = zoneIndexOfName[name] else { return [:] }
+        return zoneStates[index].sharing.members.mapValues(\.start)
+    }
+
+    /// The users who take part in a zone, without its owner.
+    package func members(ofZoneNamed name: String) -> some Collection<String> {
+        (zoneIndexOfName[name].map { zoneStates[$0].sharing.members } ?? [:]).keys
+    }
+
+    /// The names of the zones in which others take part.
+    package var zonesWithMembers: [String] {
+        zoneStates.indices.filter { !zoneStates[$0].sharing.members.isEmpty }.map { zoneStates[$0].name }
+    }
+
+    /// What stands in tokens for the caller's time in a zone: of its owner the zone's own incarnation.
+    func incarnation(ofZoneAt index: Int, for caller: Caller) -> UInt64 {
+        member(caller, ofZoneAt: index).map(\.start.rawValue) ?? zoneStates[index].incarnation
+    }
+
+    /// The same for all whom it concerns, whatever the reason.
+    package static let noSuchZone = ServiceError(
+        .zoneNotFound, "there is no such zone; save the zone first, or fetch the list of zones")
+}
