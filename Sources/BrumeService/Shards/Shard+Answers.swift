@@ -50,7 +50,7 @@ extension Shard {
             let token = try sealer.open(request.token, kind: .zone, scope: scope)
             var page = try database.zoneChanges(
                 zone: request.zone, since: token, resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
-                device: identity.deviceID)
+                caller: caller)
             if let interceptor = server.configuration.interceptor {
                 interceptor.willAnswer(&page, to: request, of: InterceptedPeer(identity))
             }

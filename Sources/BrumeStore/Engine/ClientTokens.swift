@@ -11,6 +11,8 @@ struct ClientTokens: Equatable, Sendable {
     /// The token of a device; empty when it has none.
     subscript(device: [UInt8]) -> [UInt8] { all.first { $0.device == device }?.bytes ?? [] }
 
+    var count: Int { all.count }
+
     /// Keeps a device's token in place of its earlier one.
     mutating func put(_ token: ClientToken) {
         all.removeAll { $0.device == token.device }

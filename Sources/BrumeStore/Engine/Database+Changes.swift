@@ -23,22 +23,24 @@ extension Database {
     /// from before what the zone's history reaches: fetch from the start. Throws `zoneNotFound`, and `invalidArguments`
     /// for the default zone.
     ///
-    /// - Parameter device: The asking device, whose client token the page holds.
+    /// - Parameter caller: The page holds the client token of their device. For a user who takes part in the zone, and
+    ///   does not own it, tokens are of their part in it.
     package func zoneChanges(
-        zone: ZoneID, since token: ChangeToken?, resultsLimit: Int, desiredKeys: DesiredKeys?, device: [UInt8] = []
+        zone: ZoneID, since token: ChangeToken?, resultsLimit: Int, desiredKeys: DesiredKeys?, caller: Caller? = nil
     ) throws(ServiceError) -> ZoneChangesPage<SharedBytes, ChangeToken> {
-        let index = try zoneIndex(of: zone).get()
+        let caller = caller ?? Caller(user: id.owner, isOwner: true)
+        let index = try zoneIndex(of: zone, for: caller).get()
         if zoneStates[index].isDefault {
             throw ServiceError(
                 .invalidArguments, "the default zone keeps no history; use a custom zone, or fetch records by id")
         }
-        if let token { try check(token, of: zoneStates[index]) }
+        if let token { try check(token, ofZoneAt: index, caller) }
         var page = page(
-            ofZoneAt: index, after: token?.position ?? .start,
+            ofZoneAt: index, for: caller, after: token?.position ?? .start,
             firstFetchHead: token?.firstFetchHead ?? zoneStates[index].lastChange,
             countLimit: resultsLimit > 0 ? resultsLimit : nil,
             desiredKeys: desiredKeys)
-        page.clientToken = zoneStates[index].clientTokens[device]
+        page.clientToken = zoneStates[index].clientTokens[caller.device]
         return page
     }
 
@@ -47,20 +49,24 @@ extension Database {
     ///
     /// A device that gets it before it saves its first record in the zone is told of every deletion of its records,
     /// which a fetch without a token would leave out.
-    package func firstFetchToken(of zone: ZoneID) -> ChangeToken? {
-        guard case .success(let index) = zoneIndex(of: zone), !zoneStates[index].isDefault else { return nil }
+    package func firstFetchToken(of zone: ZoneID, for caller: Caller? = nil) -> ChangeToken? {
+        let caller = caller ?? Caller(user: id.owner, isOwner: true)
+        guard case .success(let index) = zoneIndex(of: zone, for: caller), !zoneStates[index].isDefault else {
+            return nil
+        }
         let head = zoneStates[index].lastChange
         return ChangeToken(
-            kind: .zone, epoch: run(of: head), incarnation: zoneStates[index].incarnation, position: .start,
-            firstFetchHead: head)
+            kind: .zone, epoch: run(of: head), incarnation: incarnation(ofZoneAt: index, for: caller),
+            position: .start, firstFetchHead: head)
     }
 
-    private func check(_ token: ChangeToken, of zone: ZoneState) throws(ServiceError) {
+    private func check(_ token: ChangeToken, ofZoneAt index: Int, _ caller: Caller) throws(ServiceError) {
+        let zone = zoneStates[index]
         if token.kind != .zone {
             throw ServiceError(.invalidArguments, "the token is not a zone's; use the one that the zone's changes gave")
         }
         try checkRun(of: token)
-        if token.incarnation != zone.incarnation {
+        if token.incarnation != incarnation(ofZoneAt: index, for: caller) {
             throw ServiceError(
                 .changeTokenExpired, "the token is of a zone that was deleted and made again; start over",
                 detail: .zoneMadeAgain)
@@ -86,7 +92,8 @@ extension Database {
     }
 
     private func page(
-        ofZoneAt index: Int, after position: ChangePosition, firstFetchHead: ChangePosition, countLimit: Int?,
+        ofZoneAt index: Int, for caller: Caller, after position: ChangePosition, firstFetchHead: ChangePosition,
+        countLimit: Int?,
         desiredKeys: DesiredKeys?
     ) -> ZoneChangesPage<SharedBytes, ChangeToken> {
         var records: [SharedBytes] = []
@@ -106,7 +113,7 @@ extension Database {
             let shown =
                 isDeleted
                 ? ShownRecord(SharedBytes())
-                : self.shown(entry.slot, of: slots, desiredKeys, zone: zoneStates[index].incarnation, to: id.owner)
+                : self.shown(entry.slot, of: slots, desiredKeys, zone: zoneStates[index].incarnation, to: caller.user)
             if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot)) }
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
             let cost =
@@ -134,7 +141,8 @@ extension Database {
         return ZoneChangesPage(
             records: records, deletions: deletions,
             token: ChangeToken(
-                kind: .zone, epoch: run(of: head), incarnation: zoneStates[index].incarnation, position: last,
+                kind: .zone, epoch: run(of: head), incarnation: incarnation(ofZoneAt: index, for: caller),
+                position: last,
                 firstFetchHead: firstFetchHead > last ? firstFetchHead : .start,
                 pageHead: moreComing ? head : .start),
             moreComing: moreComing)

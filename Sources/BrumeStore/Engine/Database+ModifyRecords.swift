@@ -18,7 +18,7 @@ extension Database {
         _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64,
         quota: StorageQuota? = nil, mayUseIndexReserve: Bool = false
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
-        assert(request.database == id.scope, "a request was routed to a database of another scope")
+        assert(answers(request.database), "a request was routed to a database of another scope")
         let itemCount = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
         if let refusal = refusal(of: caller, itemCount: itemCount) {
             return Decision(answer: request.zones.map { ZoneBatch.refusal(of: $0, refusal) }, commit: nil)
@@ -30,7 +30,7 @@ extension Database {
         var referenceBudget = ReferenceBudget()
         var shareBudget = ShareBudget()
         for modification in request.zones {
-            switch zoneIndex(of: modification.zone) {
+            switch zoneIndex(of: modification.zone, for: caller) {
             case .failure(let error):
                 results.append(ZoneBatch.refusal(of: modification, error))
             case .success(let index):
@@ -38,8 +38,16 @@ extension Database {
                     results.append(ZoneBatch.refusal(of: modification, Database.repeatedZone))
                     continue
                 }
+                let member = isOwn(caller) ? nil : member(caller, ofZoneAt: index)
+                if member != nil, modification.deletions.contains(Names.zoneShare),
+                    modification.refusedDeletions[Names.zoneShare] == nil
+                {
+                    results.append(
+                        leave(modification, zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder))
+                    continue
+                }
                 var batch = ZoneBatch(
-                    modification, savePolicy: request.savePolicy,
+                    modification, savePolicy: request.savePolicy, permission: member?.permission,
                     isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, owner: id.owner,
                     scope: id.scope, tag: changeTag(builder.sequence), nowMilliseconds: nowMilliseconds,
                     bytesLeft: bytesLeft, referenceBudget: referenceBudget, shareBudget: shareBudget,
@@ -66,10 +74,12 @@ extension Database {
                 }
                 results.append(result)
                 apply(batch, toZoneAt: index, into: &builder)
-                if !request.clientToken.isEmpty, result.holdsSuccess {
+                if !request.clientToken.isEmpty, result.holdsSuccess,
+                    member.map({ $0.permission == .readWrite }) ?? true
+                {
                     keep(
                         ClientToken(device: caller.device, bytes: request.clientToken), quota,
-                        inZoneAt: index, into: &builder)
+                        isOwners: member == nil, inZoneAt: index, into: &builder)
                 }
             }
         }
@@ -113,9 +123,6 @@ extension Database {
     private func refusal(of caller: Caller, itemCount: Int) -> ServiceError? {
         if caller.isAnonymous {
             return ServiceError(.notAuthenticated, "saving and deleting needs an account; sign in")
-        }
-        if id.scope == .private, !caller.isOwner {
-            return ServiceError(.permissionFailure, "only its owner may change a private database")
         }
         if itemCount + Limits.cascadesPerRequest > Limits.changesPerCommit {
             return ServiceError(
@@ -172,10 +179,14 @@ extension Database {
     /// A token for which the quota has no room is not kept: with the feed the device then gets its earlier one, and
     /// assumes that its latest request may not have arrived.
     private func keep(
-        _ token: ClientToken, _ quota: StorageQuota?, inZoneAt index: Int, into builder: inout CommitBuilder
+        _ token: ClientToken, _ quota: StorageQuota?, isOwners: Bool, inZoneAt index: Int,
+        into builder: inout CommitBuilder
     ) {
         if token.device.isEmpty || zoneStates[index].isDefault { return }
         let former = zoneStates[index].clientTokens[token.device]
+        // Devices of others push none out: half of the room is the owner's.
+        let othersLimit = Limits.clientTokensPerZone / 2
+        if !isOwners, former.isEmpty, zoneStates[index].clientTokens.count >= othersLimit { return }
         if former == token.bytes { return }
         let grownBytes = former.isEmpty ? token.storedBytes : token.bytes.count - former.count
         if grownBytes > 0, let room = room(in: quota), grownBytes > room.bytes { return }

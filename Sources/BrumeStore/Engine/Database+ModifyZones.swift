@@ -16,7 +16,8 @@ extension Database {
         _ request: ModifyZonesRequest, caller: Caller, nowMilliseconds: Int64, quota: StorageQuota? = nil,
         deletionReason: ZoneDeletionReason = .deleted
     ) -> Decision<ModifyZonesResult> {
-        assert(request.database == id.scope, "a request was routed to a database of another scope")
+        assert(answers(request.database), "a request was routed to a database of another scope")
+        if !isOwn(caller), !caller.isAnonymous { return leaveZones(request, caller, nowMilliseconds: nowMilliseconds) }
         if let refusal = zoneRefusal(of: caller) {
             return Decision(
                 answer: ModifyZonesResult(
@@ -51,9 +52,6 @@ extension Database {
                 .badDatabase, "the public database has no zones but its default zone; use a private database")
         }
         if caller.isAnonymous { return ServiceError(.notAuthenticated, "zones need an account; sign in") }
-        if !caller.isOwner {
-            return ServiceError(.permissionFailure, "only its owner may change a private database")
-        }
         return nil
     }
 

@@ -80,7 +80,7 @@ extension Database {
 
     /// The share that a link leads to: the index of its zone, its slot and that of its root, which the share of a whole
     /// zone has none of; nil where there is no such share now.
-    private func place(of link: ShareLink) -> (zone: Int, slot: Int32, share: Share, root: Int32?)? {
+    func place(of link: ShareLink) -> (zone: Int, slot: Int32, share: Share, root: Int32?)? {
         guard let index = zoneIndexOfIncarnation[link.zone], !zoneStates[index].isDefault else { return nil }
         let state = zoneStates[index]
         let root = state.sharing.root(ofSecret: link.secret)

@@ -58,6 +58,8 @@ struct ReferenceGraph {
     /// Whether nothing in the zone or the batch refers to anything, and nothing is shared, so that deletions stand
     /// alone.
     private let isWithoutReferences: Bool
+    /// Whether shares fall with nothing: in a batch of a user who does not own the zone.
+    private let sharesStay: Bool
     private var round: Int32 = 0
     /// What fell in this round, the requested deletions first.
     private(set) var fallen: [Node] = []
@@ -69,10 +71,11 @@ struct ReferenceGraph {
     private let budget: ReferenceBudget
     private var roundCost = Cost()
 
-    init(zone: ZoneState, saves: [ReferenceSettlement.Save], budget: ReferenceBudget) {
+    init(zone: ZoneState, saves: [ReferenceSettlement.Save], budget: ReferenceBudget, sharesStay: Bool) {
         self.zone = zone
         self.saves = saves
         self.budget = budget
+        self.sharesStay = sharesStay
         visitsLeft = budget.visits
         stepsLeft = budget.steps
         nodeOfSave = [Node](repeating: -1, count: saves.count)
@@ -298,9 +301,8 @@ struct ReferenceGraph {
         let node = Node(records.count)
         let record = zone[slot]
         let save = saveOfSlot[slot] ?? -1
-        records.append(
-            Record(
-                slot: slot, save: save, name: name ?? record.name, mayFall: !record.isOfType(Names.userRecordType)))
+        let stays = record.isOfType(Names.userRecordType) || sharesStay && record.isOfType(Names.shareType)
+        records.append(Record(slot: slot, save: save, name: name ?? record.name, mayFall: !stays))
         nodeOfSlot[slot] = node
         return node
     }

@@ -14,7 +14,8 @@ internal import BrumeRecord
 /// - What falls has to find room in the request, or the deletions fail. (`limitExceeded`) In the public database that
 ///   is asked of the caller's own records alone; others' go as far as there is room, and those that stay keep a
 ///   reference to nothing.
-/// - User records never fall to a cascade.
+/// - User records never fall to a cascade, nor do shares to one of a user who does not own the zone: the share would
+///   end for all.
 ///
 /// An item that fails changes what holds for the others, so a batch that is not atomic is settled in rounds. All of it
 /// is linear in the references that the batch brings and takes away, the records that fall, and the rounds, which share
@@ -53,7 +54,7 @@ struct ReferenceSettlement {
 
     init(
         zone: ZoneState, saves: [Save], deletions: [ZoneBatch.StagedDeletion], isAtomic: Bool, caller: Caller,
-        user: UserKey, budget: ReferenceBudget
+        user: UserKey, budget: ReferenceBudget, sharesStay: Bool
     ) {
         self.zone = zone
         self.saves = saves
@@ -63,7 +64,7 @@ struct ReferenceSettlement {
         self.user = user
         self.budget = budget
         stands = [Bool](repeating: true, count: saves.count)
-        graph = ReferenceGraph(zone: zone, saves: saves, budget: budget)
+        graph = ReferenceGraph(zone: zone, saves: saves, budget: budget, sharesStay: sharesStay)
         counts = TargetCounts(zone: zone, saves: saves)
     }
 

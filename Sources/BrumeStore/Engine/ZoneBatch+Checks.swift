@@ -11,6 +11,10 @@ extension ZoneBatch {
     /// Checks a new record, as far as its names, the caller, the tag and the type say. Throws why it can't be made.
     func checkNew(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
         if save.type == Names.userRecordType { throw ZoneBatch.userRecordRefusal }
+        if permission != nil {
+            if save.type == Names.shareType { throw ZoneBatch.onlyOwnerShares }
+            try checkPermission()
+        }
         if policy(of: save) == .ifServerRecordUnchanged, !save.changeTag.isEmpty {
             throw ServiceError(
                 .unknownItem, "the record was deleted; save it without its change tag to make it again")
@@ -35,6 +39,8 @@ extension ZoneBatch {
                 ByteOrder.compare(Names.userRecordType, head.type) == 0, ByteOrder.compare(save.type, head.type) == 0
             )
         }
+        // What users may change of shares the share says.
+        if permission != nil, save.type != Names.shareType { try checkPermission() }
         if isUserRecord {
             if save.name != caller.user { throw ZoneBatch.userRecordRefusal }
         } else if let refusal = writeRefusal(of: existing) {
@@ -53,6 +59,17 @@ extension ZoneBatch {
                 .invalidArguments, "a record's type can't change; save it under another name, or delete it first")
         }
     }
+
+    /// Throws for whoever may only read what another user shares.
+    func checkPermission() throws(ServiceError) {
+        if let permission, permission != .readWrite { throw ZoneBatch.isReadOnly }
+    }
+
+    private static let isReadOnly = ServiceError(
+        .permissionFailure,
+        "the share lets this user read alone; ask the zone's owner for the permission to write")
+    private static let onlyOwnerShares = ServiceError(
+        .permissionFailure, "only its owner shares what is in a zone; ask them to")
 
     /// Whether the answer may leave the fields out: the client has them.
     ///

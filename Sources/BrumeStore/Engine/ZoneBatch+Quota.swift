@@ -106,7 +106,14 @@ extension ZoneBatch {
     ///
     /// - Parameter left: What the saves before this one in the request, and its deletions, leave.
     private func overQuota(_ subject: String, _ need: String, left: Int, of quota: QuotaRoom) -> ServiceError {
-        switch scope {
+        if permission != nil {
+            return ServiceError(
+                .quotaExceeded,
+                "the zone's owner has no room left for the \(subject): delete others from the zone, or ask the owner to"
+                    + " make room")
+        }
+        return switch scope {
+        case .shared: preconditionFailure("no database is a shared one")
         case .private:
             ServiceError(
                 .quotaExceeded,
@@ -117,7 +124,6 @@ extension ZoneBatch {
                 .quotaExceeded,
                 "the app's public database has no room for the \(subject): delete others from it, or ask the operator for"
                     + " more")
-        case .shared: preconditionFailure("placeholder: no database has the shared scope")
         }
     }
 }

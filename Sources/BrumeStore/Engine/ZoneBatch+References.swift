@@ -57,6 +57,11 @@ extension ZoneBatch {
             // Its fields are as they were, and may refer to others as well as the parent did.
             findings.refersToOthers = true
         }
+        if permission != nil {
+            let isNewParent = merged.parent == Names.zoneShare && merged.formerParent != merged.parent
+            let isNewTarget = after.targets.contains(Names.zoneShare) && !before.targets.contains(Names.zoneShare)
+            if isNewParent || findings.changesCascades && isNewTarget { throw ZoneBatch.shareIsNoTarget }
+        }
         if findings.changesCascades || merged.parent != merged.formerParent {
             findings.references = StagedReferences(
                 from: RecordReferences(
@@ -83,7 +88,8 @@ extension ZoneBatch {
                     change: save.references < 0 ? nil : references[Int(save.references)],
                     user: isPublic ? save.existing.map { zone.references.user(of: zone[$0]) } ?? callerKey : .all)
             },
-            deletions: deletions, isAtomic: isAtomic, caller: caller, user: callerKey, budget: referenceBudget)
+            deletions: deletions, isAtomic: isAtomic, caller: caller, user: callerKey, budget: referenceBudget,
+            sharesStay: permission != nil)
         settlement.settle { modification.saves.map(\.name) }
         for (save, error) in settlement.saveFailures { fail(stagedSave: save, error) }
         for (item, error) in settlement.deletionFailures { fail(requestedDeletion: item, error) }
@@ -105,6 +111,10 @@ extension ZoneBatch {
         a record would have more than \(Limits.cascadeReferencesPerRecord) deleteSelf references; let the records refer to it \
         instead, or use references without deleteSelf
         """)
+    /// Records that stay, or too many that fall, would keep its owner from deleting the share.
+    private static let shareIsNoTarget = ServiceError(
+        .permissionFailure,
+        "the share of another user's zone is no record's parent, and no record goes with it; refer to another record")
     static let referencesAreFull = ServiceError(
         .limitExceeded,
         """

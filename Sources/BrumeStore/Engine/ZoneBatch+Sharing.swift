@@ -36,6 +36,10 @@ extension ZoneBatch {
         try shareBudget.takeReading(of: former?.storedShare.count ?? 0)
         var share: Share
         if let known = former?.decodedShare {
+            guard
+                save.fields.puts.count == 0 && save.fields.removals.isEmpty
+                    || known.isManaged(by: caller.user, owner: owner)
+            else { throw Share.notManager }
             let root = zone.sharing.roots[save.name].map { zone[$0].name } ?? ""
             guard change.root.isEmpty || change.root == root else { throw ZoneBatch.rootStays }
             share = known

@@ -39,6 +39,8 @@ struct ZoneBatch {
     let savePolicy: SavePolicy
     var isAtomic: Bool
     let caller: Caller
+    /// What the share of the zone lets the caller do who does not own it; nil for all others.
+    let permission: Share.Permission?
     /// The zone's owner: a user record name, empty in a public database.
     let owner: String
     let shareAddresses: ShareAddresses
@@ -76,7 +78,8 @@ struct ZoneBatch {
     var hasFailed = false
 
     init(
-        _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, isAtomic: Bool, caller: Caller,
+        _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, permission: Share.Permission? = nil,
+        isAtomic: Bool, caller: Caller,
         owner: String = "", scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
         secretPlace: ShareAddresses.Place, runOfZone: UInt32, quota: QuotaRoom? = nil
@@ -85,6 +88,7 @@ struct ZoneBatch {
         self.savePolicy = savePolicy
         self.isAtomic = isAtomic
         self.caller = caller
+        self.permission = permission
         self.owner = owner
         self.shareAddresses = shareAddresses
         self.secretPlace = secretPlace
@@ -285,6 +289,7 @@ struct ZoneBatch {
         let refusal =
             record.isOfType(Names.userRecordType) ? ZoneBatch.userRecordRefusal : writeRefusal(of: record)
         if let refusal { return mayRead(record) ? refusal : nil }
+        do throws(ServiceError) { try checkPermission() } catch { return error }
         if record.marks.contains(.sharing), let part = record.sharing, !part.share.isEmpty || !part.storedShare.isEmpty
         {
             isAtomic = true

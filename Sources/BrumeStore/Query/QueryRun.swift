@@ -20,6 +20,10 @@ package final class QueryRun {
 
     let database: Database
     let query: Query
+    /// The user who is shown the records.
+    private let user: String
+    /// The owner of the zones in the answer; empty where they are the caller's own.
+    private let zoneOwner: String
     private let pageLimit: Int
     private let desiredKeys: DesiredKeys?
     let evaluator: PredicateEvaluator
@@ -74,8 +78,10 @@ package final class QueryRun {
 
     init(
         _ database: Database, query: Query, zone: ZoneID?, after: QueryCursor?, resultsLimit: Int,
-        desiredKeys: DesiredKeys?, searchableFields: SearchableFields
+        desiredKeys: DesiredKeys?, searchableFields: SearchableFields, caller: Caller
     ) {
+        user = caller.user
+        zoneOwner = database.isOwn(caller) ? "" : database.id.owner
         self.database = database
         self.query = query
         self.desiredKeys = desiredKeys
@@ -216,7 +222,7 @@ package final class QueryRun {
         for index in rows.indices {
             let (zone, slot) = (Int(rows[index].zone), rows[index].slot)
             let shown = database.shown(
-                slot, of: targets[zone].slots, desiredKeys, zone: targets[zone].incarnation, to: database.id.owner)
+                slot, of: targets[zone].slots, desiredKeys, zone: targets[zone].incarnation, to: user)
             if desiredKeys != nil {
                 fieldsRead += Database.fieldsReadAtMost(inBytes: targets[zone].slots.byteCount(of: slot))
             }
@@ -226,7 +232,8 @@ package final class QueryRun {
                 break
             }
             bytes += shown.cost
-            results.matches.append(QueryMatch(zone: targets[zone].id, record: shown.record))
+            results.matches.append(
+                QueryMatch(zone: ZoneID(name: targets[zone].id.name, owner: zoneOwner), record: shown.record))
         }
         return results
     }

@@ -78,7 +78,7 @@ struct AtomicityTests {
     @Test("a private database takes writes of its owner alone")
     func ownerOnly() {
         let stranger = Desk(desk.database, caller: Caller(user: "_other", isOwner: false))
-        #expect(stranger.modify(saves: [.of("a")]).result.saveCodes == [.permissionFailure])
+        #expect(stranger.modify(saves: [.of("a")]).result.saveCodes == [.zoneNotFound])
         let nobody = Desk(desk.database, caller: Caller(user: "", isOwner: false))
         #expect(nobody.modify(saves: [.of("a")]).result.saveCodes == [.notAuthenticated])
     }

@@ -17,8 +17,11 @@ struct ClientTokenTests {
     private var laptop: Desk { Self.desk(of: Self.laptop, desk.database) }
 
     private func token(of device: [UInt8], in zone: ZoneID = Desk.zone) throws -> [UInt8] {
-        try desk.database.zoneChanges(zone: zone, since: nil, resultsLimit: 1, desiredKeys: nil, device: device)
-            .clientToken
+        try desk.database.zoneChanges(
+            zone: zone, since: nil, resultsLimit: 1, desiredKeys: nil,
+            caller: Caller(user: Desk.owner, isOwner: true, device: device)
+        )
+        .clientToken
     }
 
     @Test("comes back to that device alone, the latest one")
@@ -135,7 +138,8 @@ struct ClientTokenTests {
         func phone(_ folder: Folder) -> Desk { Self.desk(of: Self.phone, folder.desk.database) }
         func token(_ folder: Folder) throws -> [UInt8] {
             try folder.desk.database.zoneChanges(
-                zone: Desk.zone, since: nil, resultsLimit: 0, desiredKeys: nil, device: Self.phone
+                zone: Desk.zone, since: nil, resultsLimit: 0, desiredKeys: nil,
+                caller: Caller(user: Desk.owner, isOwner: true, device: Self.phone)
             ).clientToken
         }
         let most = [UInt8](repeating: 7, count: Limits.clientTokenBytes)

@@ -41,29 +41,36 @@ struct Desk {
         Desk(Database(id: Desk.publicID, epoch: 7), caller: Caller(user: user, isOwner: false))
     }
 
+    /// Whether the caller asks for zones of another user.
+    private var isGuest: Bool { !caller.isOwner && database.id.scope == .private }
+
+    private var scope: DatabaseScope { isGuest ? .shared : database.id.scope }
+
     @discardableResult
     func makeZone(_ name: String) -> Commit? {
         database.modifyZones(
-            ModifyZonesRequest(database: database.id.scope, saves: [ZoneID(name: name)]), caller: caller,
+            ModifyZonesRequest(database: scope, saves: [ZoneID(name: name)]), caller: caller,
             nowMilliseconds: 1000
         ).commit
     }
 
     func deleteZone(_ name: String) -> Decision<ModifyZonesResult> {
         database.modifyZones(
-            ModifyZonesRequest(database: database.id.scope, deletions: [ZoneID(name: name)]), caller: caller,
+            ModifyZonesRequest(database: scope, deletions: [ZoneID(name: name)]), caller: caller,
             nowMilliseconds: 1000)
     }
 
     func modify(
         _ zone: ZoneID = Desk.zone, policy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
         saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [], now: Int64 = 2000, clientToken: [UInt8] = [],
-        mayUseIndexReserve: Bool = false
+        mayUseIndexReserve: Bool = false, shares: [String: ShareSave] = [:]
     ) -> (result: ZoneModificationResult<SharedBytes>, commit: Commit?) {
+        var modification = ZoneModification(zone: zone, saves: saves, deletions: deletions)
+        modification.shares = shares
         let decision = database.modifyRecords(
             ModifyRecordsRequest(
-                database: database.id.scope, savePolicy: policy, isAtomic: isAtomic,
-                zones: [ZoneModification(zone: zone, saves: saves, deletions: deletions)], clientToken: clientToken),
+                database: scope, savePolicy: policy, isAtomic: isAtomic, zones: [modification],
+                clientToken: clientToken),
             caller: caller, nowMilliseconds: now, mayUseIndexReserve: mayUseIndexReserve)
         return (decision.answer[0], decision.commit)
     }
@@ -87,7 +94,8 @@ struct Desk {
     /// A record in its stored form.
     func bytes(_ name: String, in zone: ZoneID = Desk.zone) -> [UInt8]? {
         let outcome = database.fetchRecords(
-            FetchRecordsRequest(database: database.id.scope, zones: [.init(zone: zone, names: [name])]))[0][0]
+            FetchRecordsRequest(database: scope, zones: [.init(zone: zone, names: [name])]),
+            caller: isGuest ? caller : nil)[0][0]
         guard case .record(let bytes) = outcome else { return nil }
         return bytes.array
     }
@@ -96,7 +104,8 @@ struct Desk {
     func changes(
         since token: ChangeToken?, limit: Int = 0, in zone: ZoneID = Desk.zone
     ) throws -> (live: [String], deleted: [String], token: ChangeToken, moreComing: Bool) {
-        let page = try database.zoneChanges(zone: zone, since: token, resultsLimit: limit, desiredKeys: nil)
+        let page = try database.zoneChanges(
+            zone: zone, since: token, resultsLimit: limit, desiredKeys: nil, caller: isGuest ? caller : nil)
         return (
             page.records.map { Record(stored: $0).system.name }, page.deletions.map(\.name), page.token,
             page.moreComing

@@ -1,7 +1,8 @@
 import BrumeModel
-import BrumeStore
 import BrumeTestKit
 import Testing
+
+@testable import BrumeStore
 
 @Suite("Snapshots")
 struct SnapshotTests {
@@ -47,6 +48,16 @@ struct SnapshotTests {
         commit.entry.operationOutcome = folder.desk.database.remember(
             operation: [1, 2, 3], .subscriptions(subscriptions.answer), digest: commit.entry.operationDigest, user: "")
         try folder.keep(commit)
+        let database = folder.desk.database
+        for number in 1...3 {
+            let zone = SharedZonesTests.zone(number)
+            try folder.keep(try #require(try database.ask(SharedZonesTests.asked(zone), nowMilliseconds: 1)))
+            if number == 3 { continue }
+            let news = SharedZonesTests.news(zone, start: zone.start)
+            try folder.keep(try #require(database.note(news, nowMilliseconds: 1)))
+        }
+        let ended = SharedZonesTests.news(SharedZonesTests.zone(1), start: nil)
+        try folder.keep(try #require(database.note(ended, nowMilliseconds: 1)))
         return folder
     }
 
@@ -64,7 +75,8 @@ struct SnapshotTests {
             let start = ChangeToken(kind: .zone, epoch: database.epoch, incarnation: incarnation, position: .start)
             for token in [nil, start] {
                 let page = try database.zoneChanges(
-                    zone: zone.id, since: token, resultsLimit: 10_000, desiredKeys: nil, device: ClientTokenTests.phone)
+                    zone: zone.id, since: token, resultsLimit: 10_000, desiredKeys: nil,
+                    caller: Caller(user: Desk.owner, isOwner: true, device: ClientTokenTests.phone))
                 lines.append("\(page)")
             }
         }
@@ -72,6 +84,8 @@ struct SnapshotTests {
         for digest in [nil, OperationDigest(front: 6, back: 7), OperationDigest(front: 6, back: 8)] {
             lines.append("\(String(describing: database.rememberedOperation([1, 2, 3], digest: digest)))")
         }
+        let shared = database.sharedZones
+        lines.append("\(shared.inOrder) \(shared.asked.map(\.incarnation).sorted()) \(shared.floor)")
         return lines.joined(separator: "\n")
     }
 

@@ -1,0 +1,155 @@
+package import BrumeModel
+internal import BrumeRecord
+
+/// How users come to take part in what others share, and leave it (Documentation/CloudKit.md, Sharing).
+extension Database {
+    /// What came of a user's wish to take part in a share.
+    package struct Acceptance: Sendable {
+        package var share: AcceptedShare<SharedBytes>
+        /// The user's part in the zone, for their own database.
+        package var news: SharedZoneNews
+    }
+
+    /// A user takes part in a share. Accepting again changes nothing.
+    ///
+    /// - Throws: What ``Share/accept(_:through:owner:at:nowMilliseconds:newID:)`` does, `unknownItem` for a link that
+    ///   leads nowhere, and `serverRejectedRequest` for the share of a single record.
+    package func acceptShare(
+        _ link: ShareLink, by visitor: ShareVisitor, nowMilliseconds: Int64
+    ) throws(ServiceError) -> Decision<Acceptance> {
+        guard let place = place(of: link) else { throw Share.unknownURL }
+        let zone = zoneStates[place.zone]
+        let record = zone[place.slot]
+        var share = place.share
+        let (next, run) = (sequence + 1, run)
+        let isChanged = try share.accept(
+            visitor, through: link.key, owner: id.owner, at: ChangePosition(sequence: next, index: 0),
+            nowMilliseconds: nowMilliseconds
+        ) {
+            let place = ShareAddresses.Place(run: run, sequence: next, zone: zone.incarnation)
+            return shareAddresses.newSecret(place).prefix(16).map { String(UInt16($0) | 0x100, radix: 16).dropFirst() }
+                .joined()
+        }
+        // Not before: who may not accept is told nothing of what the share is about.
+        if place.root != nil { throw Database.recordsAreNotServed }
+        let commit =
+            isChanged
+            ? try put(share, replacing: record, at: place.slot, inZoneAt: place.zone, by: visitor.user, nowMilliseconds)
+            : nil
+        let news = news(of: visitor.user, inZoneNamed: zone.name, incarnation: zone.incarnation)
+        precondition(news.zone != nil, "a user accepted a share, and takes no part in its zone")
+        let id = ZoneID(name: zone.name, owner: id.owner)
+        let stored = zoneStates[place.zone].slots.bytes(of: place.slot)
+        return Decision(
+            answer: Acceptance(
+                share: AcceptedShare(
+                    zone: id, share: showing(to: visitor.user, zone: zone.incarnation).shown(stored, share)),
+                news: news),
+            commit: commit)
+    }
+
+    /// Whether a user may take part in a share, or does; throws what ``acceptShare(_:by:nowMilliseconds:)`` would.
+    package func mayAccept(_ link: ShareLink, _ visitor: ShareVisitor) throws(ServiceError) {
+        guard let place = place(of: link) else { throw Share.unknownURL }
+        var share = place.share
+        _ = try share.accept(
+            visitor, through: link.key, owner: id.owner, at: .start, nowMilliseconds: 0, newID: { "0" })
+        if place.root != nil { throw Database.recordsAreNotServed }
+    }
+
+    /// A user who takes part in a zone leaves it. Who does not has nothing to leave.
+    private func leave(
+        zoneAt index: Int, _ caller: Caller, nowMilliseconds: Int64, into builder: inout CommitBuilder
+    ) -> ServiceError? {
+        guard let slot = zoneStates[index].sharing.shares[Names.zoneShare], var share = zoneStates[index][slot].share,
+            share.leave(ShareVisitor(user: caller.user, handles: []))
+        else { return nil }
+        do throws(ServiceError) {
+            try put(
+                share, replacing: zoneStates[index][slot], at: slot, inZoneAt: index, by: caller.user,
+                nowMilliseconds, into: &builder)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// A user leaves a zone; nil if they take no part in it.
+    package func leave(_ zone: AskedZone, user: String, nowMilliseconds: Int64) throws(ServiceError) -> Commit? {
+        guard let index = zoneIndexOfIncarnation[zone.incarnation] else { return nil }
+        var builder = CommitBuilder(sequence: sequence + 1)
+        let caller = Caller(user: user, isOwner: false)
+        if let error = leave(zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder) { throw error }
+        return finish(builder, nowMilliseconds: nowMilliseconds)
+    }
+
+    /// What a user does with the zones of another who asks to save and delete them: nobody makes zones for others, and
+    /// who deletes one leaves it.
+    func leaveZones(
+        _ request: ModifyZonesRequest, _ caller: Caller, nowMilliseconds: Int64
+    ) -> Decision<ModifyZonesResult> {
+        var builder = CommitBuilder(sequence: sequence + 1)
+        let deletions = request.deletions.map { zone -> ServiceError? in
+            guard case .success(let index) = zoneIndex(of: zone, for: caller) else { return nil }
+            return leave(zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder)
+        }
+        return Decision(
+            answer: ModifyZonesResult(
+                saves: request.saves.map { _ in .failure(Database.onlyOwnerMakesZones) }, deletions: deletions),
+            commit: finish(builder, nowMilliseconds: nowMilliseconds))
+    }
+
+    /// What a user does who deletes the share of a zone in which they take part: they leave, and do nothing else there.
+    func leave(
+        _ modification: ZoneModification<CheckedFields>, zoneAt index: Int, _ caller: Caller, nowMilliseconds: Int64,
+        into builder: inout CommitBuilder
+    ) -> ZoneModificationResult<SharedBytes> {
+        let problem = leave(zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder)
+        var result = ZoneBatch.refusal(of: modification, Database.isLeft)
+        for (item, name) in modification.deletions.enumerated() where name == Names.zoneShare {
+            result.deletions[item] = problem
+        }
+        return result
+    }
+
+    /// Puts a share that takes part in a change of its own: with a new tag, since whoever is shown it sees the change.
+    private func put(
+        _ share: Share, replacing record: RecordSlot, at slot: Int32, inZoneAt index: Int, by user: String,
+        _ nowMilliseconds: Int64
+    ) throws(ServiceError) -> Commit? {
+        var builder = CommitBuilder(sequence: sequence + 1)
+        try put(
+            share, replacing: record, at: slot, inZoneAt: index, by: user, nowMilliseconds, into: &builder)
+        return finish(builder, nowMilliseconds: nowMilliseconds)
+    }
+
+    private func put(
+        _ share: Share, replacing record: RecordSlot, at slot: Int32, inZoneAt index: Int, by user: String,
+        _ nowMilliseconds: Int64, into builder: inout CommitBuilder
+    ) throws(ServiceError) {
+        let tag = changeTag(builder.sequence).text
+        let bytes = try StoredRecord.resharing(
+            record.bytes, SharingPart(storedShare: ShareCoder.encode(share))
+        ) { system in
+            (system.changeTag, system.modifier, system.modifiedMilliseconds) = (tag, user, nowMilliseconds)
+        }
+        let incarnation = zoneStates[index].incarnation
+        put(
+            SharedBytes(bytes), marks: record.marks, replacing: slot, references: .none, inZoneAt: index,
+            of: incarnation, into: &builder)
+        note(slot, .updated, inZoneAt: index, into: &builder)
+        noteChange(inZoneAt: index, isNewEntry: false)
+        builder.touch(
+            TouchedZone(
+                zone: ZoneID(name: zoneStates[index].name), incarnation: incarnation,
+                recordTypes: [Names.shareType], isNew: false, isDeleted: false))
+    }
+
+    private static let onlyOwnerMakesZones = ServiceError(
+        .permissionFailure, "a zone can't be made in another user's database; save it in the private one")
+    private static let isLeft = ServiceError(
+        .permissionFailure, "the request leaves the zone, and so can't change anything else there; send two requests")
+    private static let recordsAreNotServed = ServiceError(
+        .serverRejectedRequest,
+        "this version of the server lets others take part in whole zones alone; have the zone shared, not one record")
+}
