@@ -257,6 +257,15 @@ package enum ServiceLimits {
     /// URLs of shares that led one account nowhere in a minute, and its requests for access, before it has to wait.
     package static let shareLinkFailuresPerMinute = 60
 
+    /// Zones of a request that a user's own database is told they take no part in: it lists them by mistake.
+    static let lostZonesPerRequest = 16
+
+    /// How long a loop waits before it asks an owner's database again for what could not be noted in a user's own.
+    static let askAgainMilliseconds: UInt64 = 5_000
+
+    /// Users for whom a loop notes changes in zones of others: at some hundred bytes each and for each zone.
+    package static let touchedUsers = 20_000
+
     /// Calls that wait for one database to be loaded; of one account as many as are free, so that there is always one
     /// for somebody else. For one more a call is refused with a time to come back: as many again would take longer than
     /// the load.

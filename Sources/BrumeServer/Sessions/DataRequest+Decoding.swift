@@ -36,6 +36,7 @@ extension DataRequest {
         case .subscriptionsList: self = .listSubscriptions(try coder.decodeListSubscriptionsRequest(payload))
         case .sharesMetadata: self = .shareMetadata(try coder.decodeShareMetadataRequest(payload))
         case .sharesRequestAccess: self = .requestShareAccess(url: try coder.decodeRequestAccessRequest(payload))
+        case .sharesAccept: self = .acceptShare(url: try coder.decodeAcceptShareRequest(payload))
         default: throw ServiceError(.invalidArguments, "method \(method.rawValue) is not in protocol version 1")
         }
     }

@@ -21,6 +21,7 @@ extension MessageCoder {
         case .allSubscriptions(let subscriptions): encodeListSubscriptionsResponse(subscriptions)
         case .shareMetadata(let metadata): encodeShareMetadataResponse(metadata)
         case .shareAccessRequested: encodeRequestAccessResponse()
+        case .shareAccepted(let accepted): encodeAcceptShareResponse(accepted)
         case .health(let status): encodeHealthResponse(status)
         case .administration(let answer): encode(answer)
         }

@@ -7,6 +7,8 @@ package final class LoadedDatabase {
     package let hub: NotificationHub
     /// What it holds, for the quota of its account; nil for a public one, and for one that is not kept.
     package let storage: DatabaseStorage?
+    /// The users who take part in its zones, as their own databases were told.
+    @exclusivity(unchecked) var members: ZoneMembers
     /// The position of the database's last commit in the shard's log. Whatever shows that commit waits until
     /// the position is durable.
     @exclusivity(unchecked) package var lastPosition: UInt64 = 0
@@ -65,7 +67,11 @@ package final class LoadedDatabase {
     /// Its place among the others in memory.
     var entry = LoadedDatabases.Entry()
 
-    init(database: Database, hub: NotificationHub, storage: DatabaseStorage?, savedSequence: UInt64) {
+    init(
+        database: Database, hub: NotificationHub, storage: DatabaseStorage?, members: ZoneMembers = ZoneMembers(),
+        savedSequence: UInt64
+    ) {
+        self.members = members
         self.database = database
         self.hub = hub
         self.storage = storage
@@ -74,6 +80,12 @@ package final class LoadedDatabase {
 
     /// Notes that the log did not take its last commit, or has lost it to another owner.
     func markLost() { isLost = true }
+
+    /// Whether several accounts write to it: in a private database that shares nothing its owner has all the room.
+    var hasSeveralWriters: Bool { database.id.scope == .public || !members.isEmpty }
+
+    /// Whether it is a private database that was loaded, and none that stands for one.
+    var isKept: Bool { storage != nil }
 
     /// Whether all of its commits are saved.
     var isSaved: Bool { database.sequence <= savedSequence }

@@ -5,7 +5,7 @@ internal import BrumeModel
 /// A device's id is its client's word. So the user counts as well: a device that takes another user's id for its own
 /// keeps nothing from that user's device.
 package struct ChangeOrigin: Equatable, Sendable {
-    /// The user, as subscriptions of the database name their owner: empty in a private one, which has one user.
+    /// The user, as subscriptions of the database name their owner: empty for the owner of a private one.
     let user: String
     /// 16 bytes; empty for a change of the server itself.
     let device: [UInt8]
@@ -18,7 +18,7 @@ package struct ChangeOrigin: Equatable, Sendable {
 
 extension ChangeOrigin {
     init(_ identity: Identity, in database: DatabaseID) {
-        user = database.scope == .public ? identity.userRecordName : ""
+        user = database.owner == identity.userRecordName ? "" : identity.userRecordName
         device = identity.deviceID
     }
 }

@@ -35,6 +35,8 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     /// twice ``ServiceLimits/publicEventsUnderWay``.
     private(set) var inbox: [NotificationDelivery] = []
     private var firstInInbox = 0
+    /// What of the shared database is to be told.
+    var shared = SharedNews()
     /// Whether the shard has it among the streams that have events to send.
     var isListed = false
     /// The device's acknowledgements in the public database.
@@ -164,6 +166,7 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
         }
         if !late.isEmpty { sendLate() }
         pumpPublic()
+        pumpShared()
         databases.pumpPrivate()
     }
 
@@ -211,6 +214,16 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
             firstInInbox = 0
         }
         if count > 0 { databases.grantPublic(count) }
+    }
+
+    /// Tells of the shared database what may leave.
+    func pumpShared() {
+        while isReady, !isClosed, mayReceivePrivate, door.maySend(responder.call),
+            let (change, subscription, place) = shared.next({ shard.subscriptions(for: $0, home: privateID) })
+        {
+            if let place { position[.sharedDatabase] = place }
+            if let message = shard.event(of: change, for: subscription, home: privateID) { send(message) }
+        }
     }
 
     /// Whether the user may still read the record that an event reports: when it was changed they might.

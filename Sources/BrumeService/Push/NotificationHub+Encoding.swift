@@ -56,9 +56,18 @@ extension NotificationHub {
         coder.encode(
             NotificationEvent(
                 position: [],
-                notificationID: (scope == .public ? "p-" : "") + String(place.run, radix: 36) + "-"
+                notificationID: prefix(scope) + String(place.run, radix: 36) + "-"
                     + String(place.position.rawValue, radix: 36),
                 subscriptionID: subscription?.id ?? "", notificationInfo: subscription?.notificationInfo, kind: kind,
                 committedMilliseconds: committedMilliseconds))
+    }
+
+    /// What tells the notifications of databases apart.
+    private static func prefix(_ scope: DatabaseScope) -> String {
+        switch scope {
+        case .public: "p-"
+        case .private: ""
+        case .shared: "s-"
+        }
     }
 }

@@ -8,6 +8,8 @@ package struct StreamPosition: Equatable, Sendable {
         case privateDatabase = 1
         /// The container's public database.
         case publicDatabase = 2
+        /// The zones of others in which the user takes part. Its places are the numbers of ``ZoneTouches``.
+        case sharedDatabase = 3
     }
 
     /// A place in one source's events.
@@ -25,6 +27,7 @@ package struct StreamPosition: Equatable, Sendable {
     // Not an array: a position is made for every event.
     private var privatePlace: Place?
     private var publicPlace: Place?
+    private var sharedPlace: Place?
 
     /// A position that says nothing of any source.
     package init() {}
@@ -35,12 +38,14 @@ package struct StreamPosition: Equatable, Sendable {
             switch source {
             case .privateDatabase: privatePlace
             case .publicDatabase: publicPlace
+            case .sharedDatabase: sharedPlace
             }
         }
         set {
             switch source {
             case .privateDatabase: privatePlace = newValue
             case .publicDatabase: publicPlace = newValue
+            case .sharedDatabase: sharedPlace = newValue
             }
         }
     }

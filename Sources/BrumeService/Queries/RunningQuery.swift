@@ -18,6 +18,8 @@ final class RunningQuery {
     /// Whether the answer is the query's plan instead of its matches.
     let explains: Bool
     private let run: QueryRun
+    /// The zone of another user that is read, and where the caller's part in it begins.
+    private let sharedZone: (name: String, start: ChangePosition?)?
     let loaded: LoadedDatabase
     /// The position of the last commit that the answer may show: the database is shown as it was when the query began.
     private let position: UInt64
@@ -27,10 +29,14 @@ final class RunningQuery {
     private var slices = 0
 
     init(
-        _ run: QueryRun, of query: Query, by identity: Identity, schemasVersion: UInt64, in loaded: LoadedDatabase,
+        _ run: QueryRun, sharedZone: ZoneID?, of query: Query, by identity: Identity, schemasVersion: UInt64,
+        in loaded: LoadedDatabase,
         cursorBinding: @escaping () -> [UInt8], explains: Bool, ticket: QueryTicket, _ give: @escaping Give
     ) {
         self.run = run
+        self.sharedZone = sharedZone.map { zone in
+            (zone.name, loaded.database.start(of: identity.userRecordName, inZoneNamed: zone.name))
+        }
         self.query = query
         self.identity = identity
         self.schemasVersion = schemasVersion
@@ -62,6 +68,12 @@ final class RunningQuery {
             if hasEnded { return run.results }
         }
         return nil
+    }
+
+    /// Whether the caller does not take part any more in the zone of another user that was read.
+    var hasLostZone: Bool {
+        guard let sharedZone else { return false }
+        return loaded.database.start(of: identity.userRecordName, inZoneNamed: sharedZone.name) != sharedZone.start
     }
 
     var database: DatabaseID { loaded.database.id }

@@ -51,6 +51,7 @@ extension Shard {
         if let refusal = readRefusal(of: request.query, explains: explains, by: identity, in: loaded.database.id) {
             throw refusal
         }
+        let isShared = request.database == .shared
         let query = try QueryRules.checked(
             request.query, caller: identity.userRecordName,
             followsCloudKit: server.configuration.followsCloudKitQueryRules)
@@ -62,14 +63,23 @@ extension Shard {
                 query: QueryCoder.encode(request.query))
         }
         let after = request.cursor.isEmpty ? nil : try cursorSealer.open(request.cursor, binding: binding())
+        let caller = isShared ? try Authorisation.grantOfShared(in: loaded.database.id, to: identity) : nil
+        if isShared {
+            if explains { throw Self.explainsOwnZonesAlone }
+            tellOfLost(request.zone.map { [$0] } ?? [], in: loaded, identity: identity, by: ticket.account)
+        }
         let run = try loaded.database.startQuery(
             query, zone: request.zone, after: after, resultsLimit: request.resultsLimit,
             desiredKeys: request.desiredKeys,
-            searchableFields: searchableFields(ofType: query.recordType, for: identity))
+            searchableFields: searchableFields(ofType: query.recordType, for: identity), caller: caller)
         return RunningQuery(
-            run, of: request.query, by: identity, schemasVersion: schemasVersion, in: loaded, cursorBinding: binding,
+            run, sharedZone: isShared ? request.zone : nil, of: request.query, by: identity,
+            schemasVersion: schemasVersion, in: loaded, cursorBinding: binding,
             explains: explains, ticket: ticket, give)
     }
+
+    private static let explainsOwnZonesAlone = ServiceError(
+        .permissionFailure, "how a query runs is shown to the owner of its zone alone; run it, or ask them")
 
     /// Why the caller may not be answered: a role may have been taken away since the query was let in, on another loop
     /// or while it ran.
@@ -100,6 +110,8 @@ extension Shard {
                 of: query.query, explains: query.explains, by: query.identity, in: query.database)
         {
             query.end(.failure(refusal))
+        } else if query.hasLostZone {
+            query.end(.failure(Database.noSuchZone))
         } else {
             query.end(.success(answer(to: query, results)))
         }

@@ -13,7 +13,16 @@ extension ServerCore {
     /// at once; the others a moment after the account's first save, when they have been looked for. Databases on
     /// different loops may each take what is left at the same time, and so exceed the quota by a request each.
     func quota(of loaded: LoadedDatabase, for identity: Identity, _ key: ClientShare.Key) -> StorageQuota? {
-        guard loaded.database.id.scope == .private, let account = identity.storage else {
+        let id = loaded.database.id
+        if id.scope == .private, id.owner != identity.userRecordName {
+            // What others write to a zone counts for its owner, whose account is known once it was here.
+            let owner = loaded.storage?.counted.account
+            let limit = owner?.quotaBytes ?? configuration.quotaBytes
+            if limit == 0 { return nil }
+            let bytesElsewhere = owner.flatMap { loaded.storage?.bytesElsewhere(of: $0) } ?? 0
+            return StorageQuota(limitBytes: limit, bytesElsewhere: bytesElsewhere)
+        }
+        guard id.scope == .private, let account = identity.storage else {
             let limit = configuration.publicQuotaBytes
             return limit > 0 ? StorageQuota(limitBytes: limit, limitBytesOfUser: limit / 2) : nil
         }

@@ -1,5 +1,6 @@
 package import BrumeModel
 internal import BrumeStore
+internal import BrumeSystem
 
 /// The one place that decides who may touch which database (P6): where a request goes is asked on the loop of its
 /// client, and what it may do there on the loop of the database, which alone knows what its owner has granted; that is
@@ -23,6 +24,41 @@ package enum Authorisation {
             device: identity.deviceID)
     }
 
+    /// The grant that a request for the shared database is served by: which zones of the owner's database the user may
+    /// see the engine decides, since it has the shares.
+    static func grantOfShared(in database: DatabaseID, to identity: Identity) throws(ServiceError) -> Caller {
+        guard case .account = identity.role, database.scope == .private,
+            database.environment == identity.environment, database.container == identity.container
+        else {
+            throw ServiceError(.permissionFailure, "the request was sent to a database that its user may not use")
+        }
+        // A device's id is its client's word: beside the user's name it stands for no device of another user.
+        let device = SHA256.digest(Array(identity.userRecordName.utf8) + identity.deviceID).prefix(16)
+        return Caller(user: identity.userRecordName, isOwner: false, device: Array(device))
+    }
+
+    /// The owner of the zones of a request for the shared database; nil for a request about that database itself. The
+    /// caller's own zones are in no shared database, and are looked for in vain.
+    static func owner(ofZonesIn request: DataRequest, for identity: Identity) throws(ServiceError) -> String? {
+        guard let zones = request.sharedZones else { return nil }
+        var owner: String?
+        for zone in zones {
+            let isCallers = zone.owner.isEmpty || zone.owner == Names.currentUser
+            let next = isCallers ? identity.userRecordName : zone.owner
+            guard owner ?? next == next else { throw severalOwners }
+            owner = next
+        }
+        if let owner, !Names.isUserRecordName(owner) { return identity.userRecordName }
+        if owner == nil, request.isQuery { throw queryNeedsZone }
+        return owner ?? identity.userRecordName
+    }
+
+    private static let severalOwners = ServiceError(
+        .invalidArguments,
+        "a request for the shared database names zones of several owners; send one for the zones of each")
+    private static let queryNeedsZone = ServiceError(
+        .invalidArguments, "a query of the shared database needs a zone; send one for each")
+
     /// Whether `identity` may do anything in a database. For every request: it copies nothing.
     private static func mayUse(_ database: DatabaseID, _ identity: Identity) -> Bool {
         if case .admin = identity.role { return false }
@@ -43,12 +79,13 @@ package enum Authorisation {
                     "the operator has the Admin service only; use an account's token for data"))
         case (.public, _):
             .success(identity.publicDatabase)
-        case (.private, .anonymous):
-            .failure(ServiceError(.notAuthenticated, "the private database needs an account; connect with its token"))
-        case (.private, .account):
+        case (.private, .anonymous), (.shared, .anonymous):
+            .failure(
+                ServiceError(
+                    .notAuthenticated, "the private and the shared database need an account; connect with its token"))
+        // The user's own database lists the zones of others.
+        case (.private, .account), (.shared, .account):
             .success(identity.privateDatabase!)
-        case (.shared, _):
-            .failure(ServiceError(.invalidArguments, "placeholder: the shared database is not served yet"))
         }
     }
 

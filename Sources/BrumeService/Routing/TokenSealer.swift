@@ -40,7 +40,9 @@ package struct TokenSealer {
     }
 
     /// The scope that a token of a zone, or with a nil zone of a database, is bound to.
-    package func scope(_ database: DatabaseID, zone: String?) -> [UInt8] {
+    ///
+    /// - Parameter participant: The user who takes part in the zone, where its owner is another.
+    package func scope(_ database: DatabaseID, zone: String?, of participant: String = "") -> [UInt8] {
         let zoneName = zone ?? ""
         var message: [UInt8] = []
         // For each request with a token: grown step by step it would be four allocations.
@@ -57,6 +59,7 @@ package struct TokenSealer {
         message.append(database.environment.rawValue)
         message.append(database.scope.rawValue)
         message.append(zone == nil ? 0 : 1)
+        if !participant.isEmpty { append(participant) }
         return Array(authentication.authenticate(message).prefix(Self.scopeByteCount))
     }
 

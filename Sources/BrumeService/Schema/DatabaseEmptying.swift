@@ -116,10 +116,15 @@ extension Shard {
             case .failure(let error): done(.failure(error))
             case .success(let loaded):
                 loaded.slicedWorkCount += 1
-                emptyMore(loaded, loaded.database.beginEmptying(), 0, forgets: forgets) { result in
+                let end: (Result<Int, ServiceError>) -> Void = { result in
                     loaded.slicedWorkCount -= 1
                     done(result)
                 }
+                let empty: (ServiceError?) -> Void = { [self] error in
+                    if let error { return end(.failure(error)) }
+                    emptyMore(loaded, loaded.database.beginEmptying(), 0, forgets: forgets, end)
+                }
+                if forgets { leaveAll(loaded, then: empty) } else { empty(nil) }
             }
         }
     }

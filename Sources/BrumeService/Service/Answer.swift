@@ -22,6 +22,7 @@ package enum Answer: Sendable {
     case allSubscriptions([Subscription])
     indirect case shareMetadata(ShareMetadata<SharedBytes>)
     case shareAccessRequested
+    indirect case shareAccepted(AcceptedShare<SharedBytes>)
     indirect case health(HealthStatus)
     indirect case administration(AdminAnswer)
 }
@@ -60,6 +61,7 @@ extension Answer {
         case .allSubscriptions(let subscriptions): subscriptions.count * Self.subscriptionBytes
         case .shareMetadata(let metadata):
             metadata.share.count + (metadata.rootRecord?.count ?? 0) + Self.subscriptionBytes
+        case .shareAccepted(let accepted): accepted.share.count + Self.subscriptionBytes
         case .queryPlan, .health, .administration, .shareAccessRequested: Self.subscriptionBytes
         }
     }

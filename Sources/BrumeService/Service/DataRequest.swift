@@ -1,4 +1,5 @@
 package import BrumeModel
+internal import BrumeStore
 
 /// A decoded request to one database: it may travel to the loop that owns it.
 package enum DataRequest: Sendable {
@@ -16,6 +17,7 @@ package enum DataRequest: Sendable {
     case listSubscriptions(DatabaseScope)
     case shareMetadata(ShareMetadataRequest)
     case requestShareAccess(url: String)
+    case acceptShare(url: String)
 
     var scope: DatabaseScope {
         switch self {
@@ -29,7 +31,7 @@ package enum DataRequest: Sendable {
         case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
             .listSubscriptions(let scope):
             scope
-        case .shareMetadata, .requestShareAccess: .private
+        case .shareMetadata, .requestShareAccess, .acceptShare: .private
         }
     }
 
@@ -38,9 +40,29 @@ package enum DataRequest: Sendable {
     var shareURL: String? {
         switch self {
         case .shareMetadata(let request): request.url
-        case .requestShareAccess(let url): url
+        case .requestShareAccess(let url), .acceptShare(let url): url
         default: nil
         }
+    }
+
+    /// The zones that a request for the shared database is about; nil for all other requests, and for those about that
+    /// database itself.
+    var sharedZones: [ZoneID]? {
+        if scope != .shared { return nil }
+        return switch self {
+        case .modifyRecords(let request): request.zones.map(\.zone)
+        case .fetchRecords(let request): request.zones.map(\.zone)
+        case .query(let request), .explainQuery(let request): request.zone.map { [$0] } ?? []
+        case .zoneChanges(let request): [request.zone]
+        case .modifyZones(let request): request.saves + request.deletions
+        case .fetchZones(_, let zones): zones
+        default: nil
+        }
+    }
+
+    /// Whether it is for no zones of others, or for some in which the caller takes part.
+    func isOfCaller(_ identity: Identity, in database: Database) -> Bool {
+        sharedZones?.contains { database.start(of: identity.userRecordName, inZoneNamed: $0.name) != nil } ?? true
     }
 
     /// Whether it may take several turns of the loop.
@@ -65,7 +87,7 @@ package enum DataRequest: Sendable {
     func leavesTrace(for identity: Identity) -> Bool {
         guard case .account = identity.role else { return false }
         return switch self {
-        case .modifyRecords, .modifyZones, .modifySubscriptions: true
+        case .modifyRecords, .modifyZones, .modifySubscriptions, .acceptShare: true
         case .fetchRecords(let request):
             request.zones.contains { $0.zone.isDefault && $0.names.contains(identity.userRecordName) }
         case .query(let request), .explainQuery(let request):

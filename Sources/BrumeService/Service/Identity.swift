@@ -73,7 +73,7 @@ package final class Identity: Sendable {
         case .private:
             assert(database == privateDatabase, "a request was sent to another account's database")
             return privatePlacement!
-        case .shared: preconditionFailure("placeholder: no database has the shared scope")
+        case .shared: preconditionFailure("no database is a shared one")
         }
     }
 }

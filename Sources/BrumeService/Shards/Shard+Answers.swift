@@ -10,13 +10,18 @@ extension Shard {
     ) throws(ServiceError) -> Answer {
         if request.shareURL != nil { return try answer(toLink: request, in: loaded, identity: identity, share: share) }
         let database = loaded.database
-        let caller = try Authorisation.grant(
-            in: database.id, to: identity, access: access(of: identity, to: database.id))
+        let caller: Caller
+        if let zones = request.sharedZones {
+            caller = try Authorisation.grantOfShared(in: database.id, to: identity)
+            tellOfLost(zones, in: loaded, identity: identity, by: share.key)
+        } else {
+            caller = try Authorisation.grant(
+                in: database.id, to: identity, access: access(of: identity, to: database.id))
+        }
         let now = wallClockMilliseconds
         switch request {
         case .modifyRecords(let request):
-            // A private database has one account, whose room all of it is.
-            if database.id.scope == .public, !loaded.indexDebts.mayAdd(share.key) { throw IndexDebts.refusal }
+            if loaded.hasSeveralWriters, !loaded.indexDebts.mayAdd(share.key) { throw IndexDebts.refusal }
             if let interceptor = server.configuration.interceptor {
                 return try modify(
                     intercepted(request, interceptor, database, identity), in: loaded, caller: caller,
@@ -44,9 +49,10 @@ extension Shard {
         case .fetchRecords(let request):
             return .records(database.fetchRecords(request, caller: caller))
         case .query, .explainQuery: preconditionFailure("a query runs in slices")
-        case .shareMetadata, .requestShareAccess: preconditionFailure("a share's URL leads elsewhere")
+        case .shareMetadata, .requestShareAccess, .acceptShare: preconditionFailure("a share's URL leads elsewhere")
         case .zoneChanges(let request):
-            let scope = sealer.scope(database.id, zone: request.zone.name)
+            let scope = sealer.scope(
+                database.id, zone: request.zone.name, of: caller.isOwner ? "" : caller.user)
             let token = try sealer.open(request.token, kind: .zone, scope: scope)
             var page = try database.zoneChanges(
                 zone: request.zone, since: token, resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
@@ -58,6 +64,8 @@ extension Shard {
                 ZoneChangesPage(
                     records: page.records, deletions: page.deletions, token: sealer.seal(page.token, scope: scope),
                     moreComing: page.moreComing, clientToken: page.clientToken))
+        case .databaseChanges(let request) where request.database == .shared:
+            return .databaseChanges(try sharedChanges(request, in: database))
         case .databaseChanges(let request):
             let scope = sealer.scope(database.id, zone: nil)
             let token = try sealer.open(request.token, kind: .database, scope: scope)
@@ -68,17 +76,18 @@ extension Shard {
                     token: sealer.seal(page.token, scope: scope), moreComing: page.moreComing,
                     earlierDeletions: page.earlierDeletions.map { .init(zone: $0.zone, reason: $0.reason) }))
         case .fetchZones(_, let zones):
-            return .zones(zones.map { database.zone($0).map { withToken($0, database) } })
+            return .zones(zones.map { database.zone($0, for: caller).map { withToken($0, database, caller) } })
+        case .listZones(.shared): return .allZones(database.sharedZones.zones.map { Zone.shared($0.id) })
         case .listZones:
             return .allZones(database.zones)
-        case .fetchSubscriptions(_, let ids):
+        case .fetchSubscriptions(let scope, let ids):
             return .subscriptions(
                 ids.map { id in
-                    database.subscription(id, of: caller).map { .success($0) }
+                    database.subscription(id, of: caller, in: scope).map { .success($0) }
                         ?? .failure(ServiceError(.unknownItem, "there is no subscription with this id"))
                 })
-        case .listSubscriptions:
-            return .allSubscriptions(database.subscriptions(of: caller))
+        case .listSubscriptions(let scope):
+            return .allSubscriptions(database.subscriptions(of: caller, in: scope))
         }
     }
 
@@ -90,7 +99,7 @@ extension Shard {
         var decision = database.modifyRecords(
             request, caller: caller, nowMilliseconds: wallClockMilliseconds,
             quota: server.quota(of: loaded, for: identity, share.key),
-            mayUseIndexReserve: database.id.scope == .public && loaded.indexDebts.hasLittle(share.key))
+            mayUseIndexReserve: loaded.hasSeveralWriters && loaded.indexDebts.hasLittle(share.key))
         figures.modified(decision.answer)
         return try commit(
             &decision.commit, .records(decision.answer), operation, to: loaded, identity: identity, share: share)
@@ -112,8 +121,10 @@ extension Shard {
         return request
     }
 
-    private func withToken(_ zone: Zone, _ database: Database) -> Zone {
-        zone.with(database.firstFetchToken(of: zone.id), sealed: sealer, in: database.id)
+    private func withToken(_ zone: Zone, _ database: Database, _ caller: Caller) -> Zone {
+        zone.with(
+            database.firstFetchToken(of: zone.id, for: caller), sealed: sealer, in: database.id,
+            of: caller.isOwner ? "" : caller.user)
     }
 
     /// What a client is answered about an operation that did this, now or when it is sent again.
@@ -140,12 +151,11 @@ extension Shard {
         var encoded: [UInt8]?
         if commit != nil {
             if !operation.key.isEmpty {
-                let user = loaded.database.id.scope == .public ? identity.userRecordName : ""
                 commit!.entry.operationID = operation.key
                 commit!.entry.operationDigest = operation.digest
-                commit!.entry.operationUser = user
+                commit!.entry.operationUser = operation.user
                 let remembered = loaded.database.remember(
-                    operation: operation.key, outcome, digest: operation.digest, user: user)
+                    operation: operation.key, outcome, digest: operation.digest, user: operation.user)
                 commit!.entry.operationOutcome = remembered
                 encoded = remembered
             }
@@ -158,10 +168,13 @@ extension Shard {
 
 extension Zone {
     /// The zone with the token from which its first fetch goes on, if there is one.
-    fileprivate func with(_ token: ChangeToken?, sealed sealer: TokenSealer, in database: DatabaseID) -> Zone {
+    fileprivate func with(
+        _ token: ChangeToken?, sealed sealer: TokenSealer, in database: DatabaseID, of participant: String = ""
+    ) -> Zone {
         guard let token else { return self }
         return Zone(
             id: id, capabilities: capabilities,
-            changeToken: sealer.seal(token, scope: sealer.scope(database, zone: id.name)), isShared: isShared)
+            changeToken: sealer.seal(token, scope: sealer.scope(database, zone: id.name, of: participant)),
+            isShared: isShared)
     }
 }

@@ -39,6 +39,7 @@ extension Shard {
         let resumption = try stream.open(position)
         let near = NearListener(stream)
         let start = try hub.add(near, of: "", place: resumption?[.privateDatabase]).get()
+        listenToShared(stream, place: resumption?[.sharedDatabase], in: loaded)
         let far = listenToPublicEvents(stream, place: resumption?[.publicDatabase])
         stream.start(
             privatePlace: start.place, publicPlace: resumption?[.publicDatabase],
@@ -46,8 +47,9 @@ extension Shard {
                 .ready(resumed: start.isResumed), at: start.place, in: .private, coder: eventCoder),
             DeviceStream.Databases(
                 pumpPrivate: { [unowned hub] in hub.pump(near, of: "") }, grantPublic: far.grant,
-                leave: {
+                leave: { [self] in
                     hub.remove(near, of: "")
+                    leaveShared(stream)
                     far.leave()
                 }))
     }

@@ -69,7 +69,10 @@ extension Shard {
         runSealer.forget()
     }
 
-    /// Notes that a stream was given events of the public database.
+    /// Has devices told in this turn or the next one what streams were given.
+    func tellDevicesNextTurn() { tellMoreNextTurn() }
+
+    /// Notes that a stream was given events of the public database, or news of the shared one.
     func hasNews(_ stream: DeviceStream) {
         if stream.isListed { return }
         stream.isListed = true
@@ -82,6 +85,7 @@ extension Shard {
         while done < streamsWithNews.count, done == 0 || loop.currentNanoseconds < end {
             streamsWithNews[done].isListed = false
             streamsWithNews[done].pumpPublic()
+            streamsWithNews[done].pumpShared()
             done += 1
         }
         streamsWithNews.removeFirst(done)

@@ -42,12 +42,28 @@ extension Shard {
         if request.scope == .private, let home = client.home, databases.isUsable(home), request.shareURL == nil {
             return serve(request, ticket: ticket, in: home, to: responder)
         }
+        if request.scope == .shared {
+            return routeShared(request, ticket: ticket, byteCount: requestBytes, to: responder)
+        }
+        if case .acceptShare(let url) = request {
+            return accept(url, request, byteCount: requestBytes, to: responder)
+        }
         let id: DatabaseID
         switch database(for: request, of: identity) {
         case .success(let database): id = database
         case .failure(let error): return responder.finish(outcome(of: request, refused: error))
         }
         let owner = request.shareURL == nil ? server.shard(at: identity.placement(of: id)) : server.shard(of: id)
+        send(request, ticket: ticket, byteCount: requestBytes, in: id, on: owner, to: responder)
+    }
+
+    /// Has a request served in a database, on the loop that owns it.
+    func send(
+        _ request: DataRequest, ticket: QueryTicket?, byteCount requestBytes: Int, in id: DatabaseID, on owner: Shard,
+        to responder: Responder
+    ) {
+        let client = responder.client
+        let identity = client.identity
         if owner === self {
             switch databases.access(id, of: client.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
             case .loaded(let loaded):
@@ -87,7 +103,7 @@ extension Shard {
 
     /// Runs a request of a client of this loop on a database of this loop, and answers when what the answer shows is
     /// durable.
-    private func serve(
+    func serve(
         _ request: DataRequest, ticket: QueryTicket?, in loaded: LoadedDatabase, to responder: Responder
     ) {
         let client = responder.client
@@ -182,7 +198,12 @@ extension Shard {
             var operation = Operation()
             if let (operationID, digest, kind) = request.operation {
                 operation = Operation(key: Self.operationKey(operationID, in: id, identity: identity), digest: digest)
-                switch loaded.database.rememberedOperation(operation.key, digest: digest) {
+                operation.user = id.owner == identity.userRecordName ? "" : identity.userRecordName
+                // Who takes no part any more is told nothing, also not of what they did.
+                let isKnown = request.isOfCaller(identity, in: loaded.database)
+                switch !isKnown
+                    ? nil : loaded.database.rememberedOperation(operation.key, digest: digest, user: operation.user)
+                {
                 case .outcome(let outcome, let encoded)? where outcome.kind == kind:
                     return (.success(answer(outcome, encoded: encoded, in: loaded.database)), loaded.lastPosition)
                 // These failures reveal a commit too, so they wait for the disk.
@@ -206,6 +227,8 @@ extension Shard {
     struct Operation {
         var key: [UInt8] = []
         var digest: OperationDigest?
+        /// Who sent it; empty for the owner of a private database.
+        var user = ""
     }
 
     private static let reusedOperationID = ServiceError(
@@ -217,10 +240,10 @@ extension Shard {
         .serverResponseLost,
         "the operation was done, and what it did was kept by another version of the server: fetch to see it")
 
-    /// The key that an operation is remembered under: its id. In the public database the caller is part of the key, so
-    /// that nobody gets the answer to somebody else's operation.
+    /// The key that an operation is remembered under: its id. In a database that is not the caller's own the caller is
+    /// part of the key, so that nobody gets the answer to somebody else's operation.
     private static func operationKey(_ id: [UInt8], in database: DatabaseID, identity: Identity) -> [UInt8] {
-        if id.isEmpty || database.scope == .private { return id }
+        if id.isEmpty || database.owner == identity.userRecordName { return id }
         return Array(SHA256.digest(id + Array(identity.userRecordName.utf8)).prefix(16))
     }
 }

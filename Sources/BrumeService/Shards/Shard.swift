@@ -22,6 +22,7 @@ package final class Shard: @unchecked Sendable {
     let runSealer: RunSealer
     let eventCoder = EventCoder()
     let cursorSealer: CursorSealer
+    let sharedSealer: SharedTokenSealer
 
     let server: ServerCore
     /// The databases of this loop.
@@ -48,6 +49,12 @@ package final class Shard: @unchecked Sendable {
     var queryBudget = QueryBudget()
     /// Databases whose indexes are behind their commits, each once.
     var behindIndexes = BehindIndexes()
+    /// What this loop knows of changes in zones of others.
+    @exclusivity(unchecked) var touchTable = TouchTable()
+    /// Zones whose owners are asked in a while, by the databases that ask.
+    var zonesToAsk: [DatabaseID: Set<AskedZone>] = [:]
+    /// Streams of devices, by the private databases of their users.
+    @exclusivity(unchecked) var sharedStreams: [DatabaseID: [DeviceStream]] = [:]
     /// What each account took of this loop's time.
     @exclusivity(unchecked) var timeShares: [ClientShare.Key: TimeShare] = [:]
     /// What waits because its account has had its share of the turn.
@@ -93,6 +100,7 @@ package final class Shard: @unchecked Sendable {
         shareURLs = ShareURLs(key: server.secrets.key, publicURL: server.configuration.publicURL)
         runSealer = RunSealer(PositionSealer(key: server.secrets.key))
         cursorSealer = CursorSealer(key: server.secrets.key)
+        sharedSealer = SharedTokenSealer(key: server.secrets.key)
         databases = DatabaseCache(
             loop: loop, limits: DatabaseCache.Limits(server.configuration), memory: server.memory,
             ledger: server.storage, log: server.log, host: self)
@@ -130,6 +138,7 @@ package final class Shard: @unchecked Sendable {
         timeShares = [:]
         undeliveredHubs = []
         streamsWithNews = []
+        sharedStreams = [:]
         publishingHubs = []
         lessonScans = FairQueue()
         databases.abandon()
@@ -168,6 +177,7 @@ package final class Shard: @unchecked Sendable {
         figures.committed(changes: commit.entry.changes.count)
         loaded.storage?.changed(to: loaded.database.quotaBytes)
         noteUnsaved(loaded)
+        tellMembers(of: commit, in: loaded, origin: origin, by: share?.key ?? .operator)
         if loaded.database.hasPendingIndexes {
             loaded.indexDebts.committed(
                 share?.key ?? .operator, pending: IndexDebts.work(pendingIn: loaded.database))

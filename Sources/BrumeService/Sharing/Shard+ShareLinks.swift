@@ -60,12 +60,13 @@ extension Shard {
                     .participantAlreadyInvited, "the user takes part in the share, or was invited; accept it")
             }
             return .shareAccessRequested
+        case .acceptShare: preconditionFailure("a share is accepted step by step")
         default: preconditionFailure("a request names a share's URL, and is none that can")
         }
     }
 
     /// The account as a visitor of a database: its user there, and the handles that it has now.
-    private func visitor(_ name: String, in database: DatabaseID) throws(ServiceError) -> ShareVisitor {
+    func visitor(_ name: String, in database: DatabaseID) throws(ServiceError) -> ShareVisitor {
         guard let account = server.accounts.account(named: name) else { throw ServerCore.unknownToken }
         return ShareVisitor(
             user: server.secrets.userRecordName(

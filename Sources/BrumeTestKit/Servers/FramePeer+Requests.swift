@@ -11,6 +11,11 @@ extension FramePeer {
         _ = try answer.saves[0].get()
     }
 
+    package func unsubscribe(_ id: String, in database: DatabaseScope = .private) throws {
+        let request = ModifySubscriptionsRequest(database: database, deletions: [id])
+        _ = try call(.subscriptionsModify, coder.encodeModifySubscriptionsRequest(request))
+    }
+
     // MARK: Queries
 
     package func startQuery(_ request: QueryRequest, timeoutMilliseconds: UInt32 = 0) -> UInt32 {

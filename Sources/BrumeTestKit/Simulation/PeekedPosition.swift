@@ -16,6 +16,7 @@ struct PeekedPosition {
             switch StreamPosition.Source(rawValue: parts[start]) {
             case .privateDatabase: places[.private] = place
             case .publicDatabase: places[.public] = place
+            case .sharedDatabase: places[.shared] = place
             case nil: return nil
             }
         }

@@ -1,0 +1,143 @@
+package import BrumeModel
+internal import BrumeProtocol
+
+/// What tests of the shared database have clients do.
+extension FramePeer {
+    package var user: String { welcome!.userRecordName }
+
+    /// Makes a zone and shares it as a whole; returns the share's URL.
+    @discardableResult
+    package func shareZone(
+        _ name: String, with users: [String] = [], permission: Share.Permission = .readWrite,
+        publicPermission: Share.Permission? = nil
+    ) throws -> String {
+        try makeZone(name)
+        var edit = ShareEdit.inviting(users, permission: permission)
+        edit.publicPermission = publicPermission
+        return try changeShare(of: name, edit)
+    }
+
+    /// Changes the share of a whole zone; returns its URL.
+    @discardableResult
+    package func changeShare(of zone: String, _ edit: ShareEdit) throws -> String {
+        let known = try fetch([Names.zoneShare], in: ZoneID(name: zone))[0]
+        var tag = ""
+        if case .record(let record) = known { tag = record.system.changeTag }
+        var save = ZoneModification<DecodedFields>(
+            zone: ZoneID(name: zone),
+            saves: [RecordSave(name: Names.zoneShare, type: Names.shareType, changeTag: tag, fields: [:])])
+        save.shares[Names.zoneShare] = ShareSave(root: "", edit: edit)
+        let request = ModifyRecordsRequest<DecodedFields>(database: .private, zones: [save])
+        let result = try call(.recordsModify, coder.encodeModifyRecordsRequest(request))
+            .decoded(coder.decodeModifyRecordsResponse)[0]
+        switch result.saves[0].outcome {
+        case .record(let record): return record.shareDetails?.url ?? ""
+        case .failure(let error): throw error
+        case .deferred: throw TestFailure("a save was deferred")
+        }
+    }
+
+    @discardableResult
+    package func accept(_ url: String) throws -> AcceptedShare<Record> {
+        try call(.sharesAccept, coder.encodeAcceptShareRequest(url: url)).decoded(coder.decodeAcceptShareResponse)
+    }
+
+    /// Begins to accept, and waits for nothing.
+    package func startAccepting(_ url: String) -> UInt32 {
+        start(.sharesAccept, coder.encodeAcceptShareRequest(url: url))
+    }
+
+    package func modify(
+        _ request: ModifyRecordsRequest<DecodedFields>
+    ) throws -> [ZoneModificationResult<Record>] {
+        try call(.recordsModify, coder.encodeModifyRecordsRequest(request)).decoded(coder.decodeModifyRecordsResponse)
+    }
+
+    package func fetch(
+        _ names: [String], in zone: ZoneID, of database: DatabaseScope = .private
+    ) throws -> [RecordOutcome<Record>] {
+        let request = FetchRecordsRequest(database: database, zones: [.init(zone: zone, names: names)])
+        return try call(.recordsFetch, coder.encodeFetchRecordsRequest(request))
+            .decoded(coder.decodeFetchRecordsResponse)[0]
+    }
+
+    package func modify(
+        _ zone: ZoneID, of database: DatabaseScope = .shared, saving names: [String] = [], deleting: [String] = [],
+        operation: [UInt8] = []
+    ) throws -> ZoneModificationResult<Record> {
+        let saves = names.map { RecordSave<DecodedFields>(name: $0, type: "Note", fields: [:]) }
+        let request = ModifyRecordsRequest<DecodedFields>(
+            database: database, savePolicy: .allKeys, operationID: operation,
+            zones: [ZoneModification(zone: zone, saves: saves, deletions: deleting)])
+        return try call(.recordsModify, coder.encodeModifyRecordsRequest(request))
+            .decoded(coder.decodeModifyRecordsResponse)[0]
+    }
+
+    package func changes(
+        of zone: ZoneID, in database: DatabaseScope = .shared, since token: [UInt8] = [], limit: Int = 0
+    ) throws -> ZoneChangesPage<Record, [UInt8]> {
+        let request = ZoneChangesRequest(database: database, zone: zone, token: token, resultsLimit: limit)
+        return try call(.recordsChanges, coder.encodeZoneChangesRequest(request))
+            .decoded(coder.decodeZoneChangesResponse)
+    }
+
+    package func sharedChanges(since token: [UInt8] = [], limit: Int = 0) throws -> DatabaseChangesPage<[UInt8]> {
+        let request = DatabaseChangesRequest(database: .shared, token: token, resultsLimit: limit)
+        return try call(.databasesChanges, coder.encodeDatabaseChangesRequest(request))
+            .decoded(coder.decodeDatabaseChangesResponse)
+    }
+
+    package func sharedZones() throws -> [ZoneID] {
+        try call(.zonesList, coder.encodeListZonesRequest(.shared)).decoded(coder.decodeListZonesResponse).map(\.id)
+    }
+
+    package func fetchZones(_ zones: [ZoneID], of database: DatabaseScope) throws -> [Result<Zone, ServiceError>] {
+        try call(.zonesFetch, coder.encodeFetchZonesRequest(database: database, zones: zones))
+            .decoded(coder.decodeFetchZonesResponse)
+    }
+
+    /// Leaves zones of others.
+    package func leave(_ zones: [ZoneID]) throws -> [ServiceError?] {
+        let request = ModifyZonesRequest(database: .shared, deletions: zones)
+        return try call(.zonesModify, coder.encodeModifyZonesRequest(request))
+            .decoded(coder.decodeModifyZonesResponse).deletions
+    }
+}
+
+extension ShareEdit {
+    package static func inviting(_ users: [String], permission: Share.Permission = .readWrite) -> ShareEdit {
+        var edit = ShareEdit()
+        edit.puts = users.map { Put(id: "p\($0)", invitee: .user($0), permission: permission) }
+        return edit
+    }
+
+    package static func publicPermission(_ permission: Share.Permission) -> ShareEdit {
+        var edit = ShareEdit()
+        edit.publicPermission = permission
+        return edit
+    }
+
+    package static func removing(_ users: [String]) -> ShareEdit {
+        var edit = ShareEdit()
+        edit.removals = users.map { "p\($0)" }
+        return edit
+    }
+}
+
+extension [SaveResult<Record>] {
+    /// The codes of what failed; nil for what was saved.
+    package var codes: [ErrorCode?] { map { if case .failure(let error) = $0.outcome { error.code } else { nil } } }
+}
+
+extension [RecordOutcome<Record>] {
+    /// The names of the records, or the codes of what failed.
+    package var texts: [String] {
+        map { outcome in
+            switch outcome {
+            case .record(let record): record.system.name
+            case .failure(let error): error.code.name
+            case .deferred: "deferred"
+            }
+        }
+    }
+}
