@@ -204,6 +204,7 @@ final class CommitHistory {
                 state.subscriptions[.init(owner: subscription.owner, id: subscription.id)] = subscription
             case .subscriptionDeletion(let name, let owner):
                 state.subscriptions[.init(owner: owner, id: name)] = nil
+            case .sharedZoneAsked, .sharedZoneAnswered, .sharedZonePut, .sharedZoneEnd: break
             }
         }
         state.forgetDeletedZones(limit: limits.deletedZones)
@@ -217,7 +218,7 @@ final class CommitHistory {
         if let problem = matcher.problem(after: state.subscriptions, in: entry) { return fail(problem) }
         // A zone's own subscriptions report its end, and go with it.
         let hinted = before.subscriptions.merging(state.subscriptions) { $1 }
-        for (key, subscription) in hinted {
+        for (key, subscription) in hinted where id.scope == .public || key.owner.isEmpty {
             let isFired: Bool
             switch subscription.kind {
             case .zone(let zone, let type):
@@ -247,7 +248,9 @@ final class CommitHistory {
             timelines[id]!.sequenceOfOperation[entry.operationID] = entry.sequence
             checkSaves(of: request, puts: puts, before: before, after: state)
         }
-        checkReferences(puts: puts, gone: gone, before: before, after: state)
+        checkReferences(
+            sharesStay: !entry.operationUser.isEmpty && id.scope == .private, puts: puts, gone: gone, before: before,
+            after: state)
         checkShares(in: commit.zones, after: state)
         timelines[id]!.states.append(state)
         timelines[id]!.commits.append(commit)
@@ -270,6 +273,10 @@ final class CommitHistory {
             case .zoneDeletion(_, let name, _): "zone \(name) deleted"
             case .subscriptionPut(let subscription): "subscription \(subscription.id) put"
             case .subscriptionDeletion(let name, _): "subscription \(name) deleted"
+            case .sharedZoneAsked(let zone): "part asked for in zone \(zone.incarnation) of \(zone.owner)"
+            case .sharedZoneAnswered(let zone): "answered about zone \(zone.incarnation) of \(zone.owner)"
+            case .sharedZonePut(let zone): "zone \(zone.id.name) of \(zone.id.owner) came"
+            case .sharedZoneEnd(let id): "zone \(id.name) of \(id.owner) went"
             }
         }
         return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")

@@ -8,6 +8,8 @@ struct OperationRequest {
     var database: DatabaseID
     var policy = SavePolicy.ifServerRecordUnchanged
     var isAtomic = false
+    /// The user, where the zone is another's in which they take part.
+    var participant: String?
     /// By zone and name.
     var saves: [String: [String: RecordSave<DecodedFields>]] = [:]
 }

@@ -31,6 +31,7 @@ extension SimulatedDevice {
         for (name, zone) in custom where (replica.zones[name]?.records ?? [:]) != zone.records.mapValues(\.tag) {
             return "convergence: device \(number) does not hold \(name) as it is"
         }
+        if let problem = problemWithShared { return problem }
         for scope in [DatabaseScope.private, .public] {
             let problem = pushes.problem(
                 with: simulation.timeline(of: self, scope), scope, owner: simulation.owner(of: self, scope),

@@ -11,11 +11,13 @@ extension SimulatedDevice {
 
     /// Adds what a request does with shares of a zone, sometimes.
     func addShares(to modification: inout ZoneModification<DecodedFields>) {
-        guard !modification.zone.isDefault || generator.oneIn(20), generator.oneIn(3) else { return }
-        let root = generator.oneIn(8) ? "" : generator.pick(Self.recordNames)
+        let sharesMuch = simulation.options.sharesMuch
+        guard !modification.zone.isDefault || generator.oneIn(20), generator.oneIn(sharesMuch ? 2 : 3) else { return }
+        let sharesZone = sharesMuch ? !generator.oneIn(8) : generator.oneIn(8)
+        let root = sharesZone ? "" : generator.pick(Self.recordNames)
         let name = root.isEmpty ? Names.zoneShare : Self.share(of: root)
         let tag = replica.tags[modification.zone.name]?[name] ?? ""
-        if generator.oneIn(3) {
+        if generator.oneIn(sharesMuch ? 16 : 3) {
             modification.deletions.append(name)
             // In any order with its root, and beside a save of it.
             if generator.oneIn(3), !root.isEmpty, !modification.names.contains(root) {
@@ -42,8 +44,9 @@ extension SimulatedDevice {
         for user in simulation.users where user != simulation.users[account] && generator.oneIn(4) {
             edit.puts.append(.init(id: "for \(user)", invitee: .user(user), permission: .readWrite))
         }
-        if generator.oneIn(8) {
-            edit.publicPermission = generator.pick([Share.Permission.none, .readOnly])
+        if generator.oneIn(sharesMuch ? 3 : 8) {
+            edit.publicPermission = generator.pick(
+                sharesMuch ? [Share.Permission.none, .readOnly, .readWrite, .readWrite] : [.none, .readOnly])
             edit.puts = []
         }
         if generator.oneIn(2) { edit.allowsAccessRequests = !generator.oneIn(4) }

@@ -26,8 +26,10 @@ extension SimulatedDevice {
     }
 
     private func act() {
+        if simulation.options.sharesMuch, generator.oneIn(3) { return useSharedDatabase() }
         switch Int.random(in: 0..<100, using: &generator) {
-        case 0..<41: modifyRecords()
+        case 0..<38: modifyRecords()
+        case 38..<41: useSharedDatabase()
         case 41..<49: modifyZones()
         case 49..<57: fetchRecords()
         case 57..<68: query()
@@ -35,7 +37,8 @@ extension SimulatedDevice {
         case 80..<85: tryOldToken()
         case 85..<89: fetchDatabaseChanges {}
         case 89..<95: modifySubscriptions()
-        case 95..<98: followLink()
+        case 95..<96: followLink()
+        case 96..<99: useSharedDatabase()
         default: relaunch()
         }
     }
@@ -51,9 +54,10 @@ extension SimulatedDevice {
         (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// The key that the server's journal has for the operation: its id, and in the public database the user.
-    func key(of operation: [UInt8], isPublic: Bool = false) -> [UInt8] {
-        isPublic
+    /// The key that the server's journal has for the operation: its id, and in a database that is not its user's own
+    /// the user.
+    func key(of operation: [UInt8], isOwn: Bool = true) -> [UInt8] {
+        !isOwn
             ? Array(SHA256.digest(operation + Array(simulation.users[account].utf8)).prefix(16)) : operation
     }
 
@@ -107,7 +111,7 @@ extension SimulatedDevice {
             ]
         }
         let meant = OperationRequest(
-            key: key(of: operation, isPublic: isPublic), device: deviceID,
+            key: key(of: operation, isOwn: !isPublic), device: deviceID,
             database: isPublic ? simulation.publicDatabase : database)
         write(.subscriptionsModify, coder.encodeModifySubscriptionsRequest(request), meant, operation: operation) {
             (coder, bytes) throws(ServiceError) in

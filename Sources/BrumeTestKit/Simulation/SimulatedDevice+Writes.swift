@@ -25,6 +25,16 @@ extension SimulatedDevice {
                 simulation.history.saw(sequence, of: request.database)
                 let outcome = timeline.commits[Int(sequence)].outcome
                 if ExpectedAnswer.message(of: outcome, in: request.database, coder: coder) != bytes {
+                    // Who takes no part any more is told nothing, also not of what they did.
+                    if let user = request.participant,
+                        timeline.wasTrue(
+                            since: sequence,
+                            { state in
+                                request.saves.keys.allSatisfy { state.start(of: user, in: $0) == nil }
+                            })
+                    {
+                        return
+                    }
                     simulation.violated("I11: an operation was not answered with what its commit says that it did")
                 }
             }
@@ -59,7 +69,7 @@ extension SimulatedDevice {
             database: isPublic ? .public : .private, savePolicy: policy, isAtomic: isAtomic, operationID: operation,
             zones: modifications)
         let meant = OperationRequest(
-            key: key(of: operation, isPublic: isPublic), device: deviceID,
+            key: key(of: operation, isOwn: !isPublic), device: deviceID,
             database: isPublic ? simulation.publicDatabase : database, policy: policy, isAtomic: isAtomic,
             saves: Dictionary(
                 uniqueKeysWithValues: modifications.map { modification in

@@ -25,6 +25,8 @@ final class SimulatedDevice: SimulatedConnection.Client {
     /// What the device knows; see ``Replica``.
     var replica = Replica()
     let pushes = PushLog()
+    /// What it knows of other accounts' zones.
+    var shared = SharedReplica()
     /// The query that the device reads page by page.
     var reading: PagedQuery?
     /// What queries found before, if that promise is to be broken.
@@ -233,7 +235,9 @@ final class SimulatedDevice: SimulatedConnection.Client {
         }
         simulation.say(
             "device \(number) is pushed \(event.kind) \(event.subscriptionID) at \(PushLog.places(of: event))")
-        if let problem = pushes.received(
+        if PushLog.scope(of: event) == .shared {
+            shared.newsCount += 1
+        } else if let problem = pushes.received(
             event, timelines: { simulation.timeline(of: self, $0) }, owner: { simulation.owner(of: self, $0) },
             device: deviceID)
         {

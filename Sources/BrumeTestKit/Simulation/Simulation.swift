@@ -33,6 +33,8 @@ package final class Simulation {
     private(set) var users: [String] = []
     /// URLs of shares that are passed on among the devices.
     var knownShares: [KnownShare] = []
+    /// Acceptances that were answered.
+    var acceptances: Set<Acceptance> = []
     /// What the last query of a private database found, if accounts are to be mixed up.
     var lastPage: (account: Int, page: QueryPage<Record>)?
     /// Operation ids, by the bytes of their requests.
@@ -122,8 +124,11 @@ package final class Simulation {
         if devices.contains(where: { $0.openCallCount > 0 }) { return violated("liveness: a call does not end") }
         // Streams that lost their connection come back, and pushes that were kept for them arrive.
         run(seconds: 120)
+        for device in devices {
+            if let problem = device.missedNewsOfShared { return violated(problem) }
+        }
         var caughtUp = 0
-        for device in devices { device.catchUp { caughtUp += 1 } }
+        for device in devices { device.catchUp { device.catchUpShared(rounds: 4) { caughtUp += 1 } } }
         run(seconds: 120) { [self] in caughtUp == devices.count }
         // The journal ends short, and nothing is left over.
         var isWritten = false
@@ -200,7 +205,7 @@ package final class Simulation {
         DatabaseID(container: Self.container, environment: .development, scope: .public, owner: "")
     }
 
-    private func privateDatabase(of user: String) -> DatabaseID {
+    func privateDatabase(of user: String) -> DatabaseID {
         DatabaseID(container: Self.container, environment: .development, scope: .private, owner: user)
     }
 
@@ -219,7 +224,11 @@ package final class Simulation {
     /// Notes that the server's folder is a backup's: what came after it never happened.
     func restored(_ backup: [DatabaseID: CommitHistory.Timeline]) {
         history.restored(backup)
-        for device in devices { device.pushes.restored() }
+        acceptances = []
+        for device in devices {
+            device.pushes.restored()
+            device.shared.restored()
+        }
     }
 
     // MARK: Accounts
@@ -262,7 +271,7 @@ package final class Simulation {
 
     /// Notes that a push showed a commit.
     func sawPush(_ event: NotificationEvent, on device: SimulatedDevice) {
-        guard let (scope, sequence) = PushLog.commit(of: event) else { return }
+        guard let (scope, sequence) = PushLog.commit(of: event), scope != .shared else { return }
         history.saw(sequence, of: scope == .public ? publicDatabase : database(of: device))
     }
 }

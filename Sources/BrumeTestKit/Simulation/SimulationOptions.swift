@@ -44,6 +44,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var failedLoadOneIn: Int
     /// The number of records from which on a zone has indexes.
     package var indexedZoneMinimum: Int
+    /// Whether accounts share zones as a whole more often than all else.
+    package var sharesMuch: Bool
     /// Custom zones that devices use.
     package var zones: Int
     /// Zones in one request, at most.
@@ -117,6 +119,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         eventsPerTurn = [1, 4, 1_024][number(0...2)]
         waitingEvents = [1, 6, 65_536][number(0...2)]
         tellsOneByOne = number(0...1) == 0
+        sharesMuch = brokenPromise == nil && number(0...2) == 0
+        if sharesMuch { accounts = number(2...3) }
         if let brokenPromise { show(brokenPromise) }
     }
 

@@ -50,6 +50,12 @@ package struct SimulationReport: Sendable {
     /// With success.
     package var linksFollowed = 0
     package var accessRequests = 0
+    package var sharesAccepted = 0
+    /// Pages of changes of other accounts' zones that were checked.
+    package var sharedPages = 0
+    /// Commits of users in zones of others.
+    package var sharedWrites = 0
+    package var sharesLeft = 0
     /// How often all counts were counted again.
     package var audits = 0
     package var events = 0
@@ -87,6 +93,10 @@ package struct SimulationReport: Sendable {
         sharesSaved += other.sharesSaved
         linksFollowed += other.linksFollowed
         accessRequests += other.accessRequests
+        sharesAccepted += other.sharesAccepted
+        sharedPages += other.sharedPages
+        sharedWrites += other.sharedWrites
+        sharesLeft += other.sharesLeft
         events += other.events
     }
 
@@ -104,6 +114,7 @@ package struct SimulationReport: Sendable {
             + "tokens expired \(tokensExpired), writes refused by a full disk \(writesRefused), "
             + "answers and pushes meanwhile \(answeredWhileFull), backups \(backups), restores \(restores), "
             + "revocations \(revocations), shares saved \(sharesSaved), their URLs followed \(linksFollowed), "
-            + "access asked for \(accessRequests), recounts \(audits), events \(events)"
+            + "access asked for \(accessRequests), shares accepted \(sharesAccepted), pages of others' zones \(sharedPages), "
+            + "writes there \(sharedWrites), shares left \(sharesLeft), recounts \(audits), events \(events)"
     }
 }

@@ -1,0 +1,368 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeProtocol
+internal import BrumeRandom
+
+/// The shared database: zones of other accounts, which devices accept, read, write and leave.
+///
+/// Devices with an odd number are readers: they neither write nor leave, so that everything that happens there has to
+/// be told them.
+extension SimulatedDevice {
+    private var user: String { simulation.users[account] }
+    private var isReader: Bool { number % 2 == 1 }
+
+    func useSharedDatabase() {
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0..<3: acceptShare()
+        case 3..<6: fetchShared {}
+        case 6..<9: isReader ? fetchShared {} : writeShared()
+        default: if isReader { subscribeToShared() } else { leaveShared() }
+        }
+    }
+
+    private func timeline(ofOwner owner: String) -> CommitHistory.Timeline {
+        simulation.history[simulation.privateDatabase(of: owner)]
+    }
+
+    // MARK: Acceptance
+
+    private func acceptShare() {
+        let others = simulation.knownShares.filter { $0.database != database && $0.name == Names.zoneShare }
+        guard let known = others.randomElement(using: &generator) else { return }
+        let sight = simulation.history.sight(of: known.database)
+        call(.sharesAccept, coder.encodeAcceptShareRequest(url: known.url), .none) { [self] result in
+            switch result {
+            case .failure(let error):
+                if error.code == .invalidArguments { simulation.violated("an acceptance is refused: \(error.message)") }
+            case .success(let bytes):
+                let decoded = bytes.withUnsafeBytes { buffer in
+                    Result { () throws(ServiceError) in try coder.decodeAcceptShareResponse(buffer) }
+                }
+                guard case .success(let accepted) = decoded else {
+                    return simulation.violated("an answer can't be read")
+                }
+                simulation.report.sharesAccepted += 1
+                saw(accepted.share.system.changeTag, of: known.database)
+                let timeline = simulation.history[known.database]
+                let isTrue = timeline.wasTrue(since: timeline.start(of: sight)) { state in
+                    state.start(of: user, in: accepted.zone.name) != nil
+                }
+                if !isTrue || accepted.zone.owner != known.database.owner {
+                    simulation.violated("I15: \(user) is told to take part in \(accepted.zone.name), and does not")
+                }
+                if let start = timeline.states.last?.start(of: user, in: accepted.zone.name) {
+                    simulation.acceptances.insert(Acceptance(user: user, zone: accepted.zone, start: start))
+                }
+            }
+        }
+    }
+
+    // MARK: Reads
+
+    /// Fetches what changed in the shared database, and then in its zones.
+    func fetchShared(then: @escaping () -> Void) {
+        let (news, era) = (shared.isSubscribed ? shared.newsCount : nil, shared.era)
+        fetchSharedDatabase { [self] isWhole in
+            guard isWhole else { return then() }
+            fetchZones(shared.stale.sorted { ($0.owner, $0.name) < ($1.owner, $1.name) }[...]) { [self] isWhole in
+                if isWhole { shared.fetched(news, era: era) }
+                then()
+            }
+        }
+    }
+
+    private func fetchSharedDatabase(then: @escaping (_ isWhole: Bool) -> Void) {
+        let token = shared.token
+        let limit = generator.oneIn(2) ? 0 : 1
+        let request = DatabaseChangesRequest(database: .shared, token: token, resultsLimit: limit)
+        call(.databasesChanges, coder.encodeDatabaseChangesRequest(request), .none) { [self] result in
+            guard shared.token == token else { return then(false) }
+            switch result {
+            case .failure(let error):
+                if comesAgain(after: error, { self.fetchSharedDatabase(then: then) }) { return }
+                if error.code == .invalidArguments {
+                    simulation.violated("I4: a token of the shared database is wrong")
+                }
+                guard error.code == .changeTokenExpired else { return then(false) }
+                if token.isEmpty { return simulation.violated("I4: no token has expired") }
+                shared.token = []
+                shared.zones = [:]
+                shared.stale = []
+                fetchSharedDatabase(then: then)
+            case .success(let bytes):
+                let decoded = bytes.withUnsafeBytes { buffer in
+                    Result { () throws(ServiceError) in try coder.decodeDatabaseChangesResponse(buffer) }
+                }
+                guard case .success(let page) = decoded else { return simulation.violated("an answer can't be read") }
+                simulation.wasAnswered()
+                shared.token = page.token
+                for zone in page.changed { shared.stale.insert(zone) }
+                for deletion in page.deletions {
+                    shared.zones[deletion.zone] = nil
+                    shared.stale.remove(deletion.zone)
+                }
+                if page.moreComing { return fetchSharedDatabase(then: then) }
+                then(true)
+            }
+        }
+    }
+
+    private func fetchZones(_ zones: ArraySlice<ZoneID>, then: @escaping (_ isWhole: Bool) -> Void) {
+        guard let zone = zones.first else { return then(true) }
+        fetchZone(zone) { [self] isWhole in
+            isWhole ? fetchZones(zones.dropFirst(), then: then) : then(false)
+        }
+    }
+
+    private func fetchZone(_ zone: ZoneID, then: @escaping (_ isWhole: Bool) -> Void) {
+        let token = shared.zones[zone]?.token ?? []
+        let limit = generator.oneIn(2) ? 0 : Int.random(in: 1...4, using: &generator)
+        let request = ZoneChangesRequest(database: .shared, zone: zone, token: token, resultsLimit: limit)
+        let owner = simulation.privateDatabase(of: zone.owner)
+        let sight = simulation.history.sight(of: owner)
+        call(.recordsChanges, coder.encodeZoneChangesRequest(request), .none) { [self] result in
+            let seen = simulation.history[owner].start(of: sight)
+            if case .failure(let error) = result { check(error, zone, token: token, seen: seen) }
+            guard (shared.zones[zone]?.token ?? []) == token else { return then(false) }
+            switch result {
+            case .failure(let error):
+                if comesAgain(after: error, { self.fetchZone(zone, then: then) }) { return }
+                switch error.code {
+                case .changeTokenExpired:
+                    shared.zones[zone] = nil
+                    fetchZone(zone, then: then)
+                case .zoneNotFound:
+                    // The database's changes will tell of its end.
+                    shared.zones[zone] = nil
+                    then(false)
+                default: then(false)
+                }
+            case .success(let bytes):
+                let decoded = bytes.withUnsafeBytes { buffer in
+                    Result { () throws(ServiceError) in try coder.decodeZoneChangesResponse(buffer) }
+                }
+                guard case .success(let page) = decoded, let end = PeekedToken(page.token) else {
+                    return simulation.violated("a page of changes can't be read")
+                }
+                simulation.wasAnswered()
+                check(page, end, of: zone, from: token, seen: seen, isWhole: limit == 0)
+                apply(page, end, to: zone)
+                if page.moreComing { return fetchZone(zone, then: then) }
+                shared.stale.remove(zone)
+                then(true)
+            }
+        }
+    }
+
+    /// I15: only who takes part in a zone is shown it; and what they are shown is what the zone's own feed says.
+    private func check(
+        _ page: ZoneChangesPage<Record, [UInt8]>, _ end: PeekedToken, of zone: ZoneID, from token: [UInt8],
+        seen: UInt64, isWhole: Bool
+    ) {
+        let owner = simulation.privateDatabase(of: zone.owner)
+        simulation.report.sharedPages += 1
+        if simulation.history.isLost(token, of: owner) {
+            simulation.violated("I4: a token of \(zone.name) from a lost future was taken")
+        }
+        simulation.history.gave(page.token, of: owner)
+        let timeline = simulation.history[owner]
+        guard
+            let state = timeline.states[Int(min(seen, timeline.last))...].first(where: {
+                $0.start(of: user, in: zone.name) == end.incarnation
+            })
+        else { return simulation.violated("I15: \(zone.name) is shown to \(user), who takes no part in it") }
+        let from = PeekedToken(token)
+        if let from, from.incarnation != end.incarnation {
+            simulation.violated("I4: a token of an earlier part in \(zone.name) was taken for one of this")
+        }
+        let problem = CommitHistory.Timeline.problem(
+            with: FeedPage(
+                live: page.records.map { ($0.system.name, $0.system.changeTag) },
+                deleted: page.deletions.map(\.name), token: end, moreComing: page.moreComing),
+            touches: timeline.zoneTouches[state.zones[zone.name]!.incarnation] ?? [], from: from, seen: seen,
+            isWhole: isWhole)
+        if let problem { simulation.violated("shared: " + problem) }
+        for record in page.records { saw(record.system.changeTag, of: owner) }
+    }
+
+    private func apply(_ page: ZoneChangesPage<Record, [UInt8]>, _ end: PeekedToken, to zone: ZoneID) {
+        var known = shared.zones[zone] ?? Replica.Zone()
+        for record in page.records {
+            known.records[record.system.name] = record.system.changeTag
+            replica.tags[Self.key(zone), default: [:]][record.system.name] = record.system.changeTag
+        }
+        for deletion in page.deletions { known.records[deletion.name] = nil }
+        known.token = page.token
+        shared.zones[zone] = known
+        if page.moreComing { return }
+        let timeline = timeline(ofOwner: zone.owner)
+        guard end.sequence <= timeline.last, let state = timeline.states[Int(end.sequence)].zones[zone.name] else {
+            return simulation.violated("I3: a token names commit \(end.sequence) of \(zone.name), which is not there")
+        }
+        if known.records != state.records.mapValues(\.tag) {
+            simulation.violated("I3: who takes part in \(zone.name) does not hold what commit \(end.sequence) left")
+        }
+    }
+
+    private func check(_ error: ServiceError, _ zone: ZoneID, token: [UInt8], seen: UInt64) {
+        let timeline = timeline(ofOwner: zone.owner)
+        switch error.code {
+        case .zoneNotFound:
+            // Until the call is answered by which the user came, nobody can rely on it.
+            let isThere = !timeline.wasTrue(since: seen) { state in
+                guard let start = state.start(of: user, in: zone.name) else { return true }
+                return !simulation.acceptances.contains(Acceptance(user: user, zone: zone, start: start))
+            }
+            if isThere { simulation.violated("I15: \(user) takes part in \(zone.name), and does not find it") }
+        case .changeTokenExpired:
+            guard let from = PeekedToken(token) else {
+                return simulation.violated("I4: no token of \(zone.name) was given, and it has expired")
+            }
+            let isOld =
+                simulation.history.isLost(token, of: simulation.privateDatabase(of: zone.owner))
+                || timeline.wasTrue(since: seen) { state in
+                    state.start(of: user, in: zone.name) != from.incarnation
+                        || state.zones[zone.name]!.floor > from.historyStart || state.isForeign(from)
+                }
+            if !isOld { simulation.violated("I4: a token of \(zone.name) is called expired, and is not") }
+        case .invalidArguments: simulation.violated("I4: a token of \(zone.name) is called wrong: \(error.message)")
+        default: break
+        }
+    }
+
+    // MARK: Writes
+
+    private static func key(_ zone: ZoneID) -> String { "\(zone.owner) \(zone.name)" }
+
+    private func writeShared() {
+        guard
+            let zone = shared.zones.keys.sorted(by: { ($0.owner, $0.name) < ($1.owner, $1.name) })
+                .randomElement(using: &generator)
+        else { return }
+        let operation = newOperation()
+        let names = Self.recordNames.shuffled(using: &generator)
+        let count = Int.random(in: 0...3, using: &generator)
+        var modification = ZoneModification<DecodedFields>(
+            zone: zone, saves: names.prefix(count).map { randomSave(of: $0, zone: Self.key(zone), isPublic: false) },
+            deletions: Array(names.dropFirst(count).prefix(generator.oneIn(3) ? 1 : 0)))
+        if generator.oneIn(20) { modification.deletions.append(Names.zoneShare) }
+        if modification.saves.isEmpty, modification.deletions.isEmpty { return }
+        let owner = simulation.privateDatabase(of: zone.owner)
+        let request = ModifyRecordsRequest<DecodedFields>(
+            database: .shared, savePolicy: generator.pick([.ifServerRecordUnchanged, .changedKeys, .allKeys]),
+            isAtomic: Bool.random(using: &generator), operationID: operation, zones: [modification])
+        let meant = OperationRequest(
+            key: key(of: operation, isOwn: false), device: deviceID, database: owner, policy: request.savePolicy,
+            isAtomic: request.isAtomic, participant: user,
+            saves: [zone.name: Dictionary(uniqueKeysWithValues: modification.saves.map { ($0.name, $0) })])
+        write(.recordsModify, coder.encodeModifyRecordsRequest(request), meant, operation: operation) {
+            (coder, bytes) throws(ServiceError) in
+            try coder.decodeModifyRecordsResponse(bytes)
+        } then: { [self] answer, sequence in
+            let timeline = simulation.history[owner]
+            for (save, outcome) in zip(modification.saves, answer[0].saves) {
+                guard case .record(let record) = outcome.outcome else {
+                    replica.tags[Self.key(zone), default: [:]][save.name] = nil
+                    continue
+                }
+                replica.tags[Self.key(zone), default: [:]][save.name] = record.system.changeTag
+                let isGone =
+                    sequence.map { timeline.states[Int($0)].zones[zone.name]?.records[save.name] == nil } ?? false
+                if !isGone, !timeline.hadVersion(save.name, tag: record.system.changeTag) {
+                    simulation.violated(
+                        "I1: \(save.name) was saved as \(record.system.changeTag), which no commit holds")
+                }
+                saw(record.system.changeTag, of: owner)
+            }
+            guard let sequence, sequence > 0 else { return }
+            simulation.report.sharedWrites += 1
+            let before = timeline.states[Int(sequence) - 1]
+            let permission = before.zones[zone.name]?.records[Names.zoneShare]?.share?.permission(ofUser: user)
+            let leaves = modification.deletions.contains(Names.zoneShare)
+            if permission != .readWrite && !(leaves && permission == .readOnly) {
+                simulation.violated("I15: \(user) wrote to \(zone.name) without permission")
+            }
+        }
+    }
+
+    private func leaveShared() {
+        guard
+            let zone = shared.zones.keys.sorted(by: { ($0.owner, $0.name) < ($1.owner, $1.name) })
+                .randomElement(using: &generator)
+        else { return }
+        let request = ModifyZonesRequest(database: .shared, deletions: [zone])
+        let owner = simulation.privateDatabase(of: zone.owner)
+        let sight = simulation.history.sight(of: owner)
+        call(.zonesModify, coder.encodeModifyZonesRequest(request), .none) { [self] result in
+            guard case .success = result else { return }
+            simulation.report.sharesLeft += 1
+            let timeline = simulation.history[owner]
+            if !timeline.wasTrue(since: timeline.start(of: sight), { $0.start(of: user, in: zone.name) == nil }) {
+                simulation.violated("I15: \(user) left \(zone.name), and still takes part")
+            }
+        }
+    }
+
+    private func subscribeToShared() {
+        let request = ModifySubscriptionsRequest(
+            database: .shared, saves: [Subscription(id: "all", kind: .database(recordType: ""))])
+        let era = shared.era
+        call(.subscriptionsModify, coder.encodeModifySubscriptionsRequest(request), .none) { [self] result in
+            if case .success = result, era == shared.era { shared.isSubscribed = true }
+        }
+    }
+
+    // MARK: The end
+
+    /// The zones of others in which the user takes part, with the tags of their records.
+    private var truth: [ZoneID: [String: String]] {
+        var truth: [ZoneID: [String: String]] = [:]
+        for owner in simulation.users {
+            guard let state = timeline(ofOwner: owner).states.last else { continue }
+            for (name, zone) in state.zones where state.start(of: user, in: name) != nil {
+                truth[ZoneID(name: name, owner: owner)] = zone.records.mapValues(\.tag)
+            }
+        }
+        return truth
+    }
+
+    /// I16: a device that was told of nothing since it fetched all holds all.
+    var missedNewsOfShared: String? {
+        guard isReader, shared.isUpToDate, shared.zones.mapValues(\.records) != truth else { return nil }
+        return "I16: device \(number) was not told of a change in the shared database"
+    }
+
+    /// Fetches until nothing is left: what a zone's owner refuses is off the list with the next round.
+    func catchUpShared(rounds: Int, then: @escaping () -> Void) {
+        if rounds == 0 { return then() }
+        fetchShared { [self] in
+            simulation.scheduler.after(2_000_000_000) { [self] in catchUpShared(rounds: rounds - 1, then: then) }
+        }
+    }
+
+    var problemWithShared: String? {
+        let truth = truth
+        if Set(shared.zones.keys) != Set(truth.keys) {
+            return "convergence: device \(number) knows shared zones \(shared.zones.keys.map(Self.key).sorted()), not "
+                + "\(truth.keys.map(Self.key).sorted())"
+        }
+        for (zone, records) in truth where shared.zones[zone]?.records != records {
+            return "convergence: device \(number) does not hold the shared \(zone.name) as it is"
+        }
+        return nil
+    }
+}
+
+/// That a user was told to take part in a zone.
+struct Acceptance: Hashable {
+    let user: String
+    let zone: ZoneID
+    let start: UInt64
+}
+
+extension CommitHistory.State {
+    /// Where a user's part in a zone of another began; nil if they take no part.
+    func start(of user: String, in zone: String) -> UInt64? {
+        zones[zone]?.records[Names.zoneShare]?.share?.participant(ofUser: user)?.acceptance?.rawValue
+    }
+}
