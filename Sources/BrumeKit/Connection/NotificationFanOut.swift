@@ -41,7 +41,7 @@ package struct NotificationFanOut: Sendable {
                 return waiting.append((mark, event))
             }
             let dropped = Set(waiting.compactMap(\.event.kind.database) + [event.kind.database ?? .private])
-            waiting = [DatabaseScope.private, .public].filter(dropped.contains).map { database in
+            waiting = [DatabaseScope.private, .shared, .public].filter(dropped.contains).map { database in
                 let overflow = NotificationEvent(
                     position: mark.position, notificationID: event.notificationID, subscriptionID: "",
                     notificationInfo: nil, kind: .fetchFromToken(database),

@@ -1,7 +1,7 @@
 internal import BrumeLock
 public import Foundation
 
-/// An app's place on a server: its public database, the user's private one, and the account.
+/// An app's place on a server: its public database, the user's private and shared ones, and the account.
 ///
 /// Containers of one configuration share one connection, which opens with the first call and comes back by itself. May
 /// be used from several threads.
@@ -9,8 +9,7 @@ public import Foundation
 /// Its own calls are made at the quality of service `userInitiated`; see `configuredWith(configuration:group:body:)`.
 ///
 /// Differs from CloudKit: the server and the account come from a ``BrumeConfiguration``; pushes come through
-/// ``notifications`` instead of the app delegate; other users' shares can't be
-/// accepted yet, and nobody is discovered.
+/// ``notifications`` instead of the app delegate; nobody is discovered.
 public final class CKContainer: NSObject, Sendable {
     let core: ContainerCore
     let defaults: CallDefaults
@@ -25,8 +24,8 @@ public final class CKContainer: NSObject, Sendable {
     /// The database that all users of the app share. Reads need no account.
     public let publicCloudDatabase: CKDatabase
 
-    /// Zones that other users share with this one. Shares can't be accepted yet, so there are none: what reads finds
-    /// nothing, and what writes throws `badDatabase`.
+    /// Zones that other users share with this one: those whose shares the user has accepted. Its calls throw
+    /// `notAuthenticated` without an account.
     public let sharedCloudDatabase: CKDatabase
 
     private static let shared = Lock(Defaults())

@@ -54,6 +54,9 @@ extension CKDatabase {
 
     /// One page of the zones that changed, came or went since a token. The default zone never appears.
     ///
+    /// In the shared database zones come when the user accepts a share, and go, with the reason `deleted`, when the
+    /// user leaves or is removed, and when the share ends.
+    ///
     /// Call again with the new token while `moreComing`. Handle the deletions first: a zone that was deleted and made
     /// again is among them and among the modifications, or in those of a later page.
     ///
@@ -86,12 +89,7 @@ extension CKDatabase {
         since changeToken: CKServerChangeToken?, resultsLimit: Int?, _ options: CallOptions
     ) async throws(CKError) -> DatabaseChangePage {
         let resultsLimit = try Self.checked(resultsLimit)
-        guard let scope = try readScope() else {
-            // An empty token is as good as none to a server that has sharing.
-            return DatabaseChangePage(
-                earlierDeletions: [], modifications: [], deletions: [], changeToken: CKServerChangeToken(bytes: []),
-                moreComing: false)
-        }
+        let scope = try requestScope()
         let request = DatabaseChangesRequest(
             database: scope, token: changeToken?.bytes ?? [], resultsLimit: resultsLimit)
         let account = core.account
@@ -130,7 +128,7 @@ extension CKDatabase {
     /// Call again with the new token while `moreComing`. Changes that this device made are among them.
     ///
     /// - Parameters:
-    ///   - zoneID: A custom zone of the private database.
+    ///   - zoneID: A custom zone of the private database, or a zone of the shared one.
     ///   - changeToken: Where the fetch before ended, or nil for all records that exist.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: The most changes in the page; nil or 0 leaves it to the server.
@@ -166,7 +164,7 @@ extension CKDatabase {
         in zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?, desiredKeys: [CKRecord.FieldKey]?,
         resultsLimit: Int?, _ options: CallOptions
     ) async throws(CKError) -> RecordZoneChangePage {
-        guard let scope = try readScope() else { throw .noSharedZone }
+        let scope = try requestScope()
         let request = ZoneChangesRequest(
             database: scope, zone: zoneID.modelID, token: changeToken?.bytes ?? [],
             resultsLimit: try Self.checked(resultsLimit), desiredKeys: desiredKeys)

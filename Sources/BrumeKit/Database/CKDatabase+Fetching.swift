@@ -15,7 +15,8 @@ extension CKDatabase {
         return try result.get()
     }
 
-    /// Records as the server has them, 400 at most; what fails for one is in its result.
+    /// Records as the server has them, 400 at most (of each owner, in the shared database); what fails for one is in
+    /// its result.
     ///
     /// An answer has a limit of its own; when the records don't fit into one, this asks again for the rest.
     ///
@@ -38,19 +39,39 @@ extension CKDatabase {
         _ ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?, _ options: CallOptions,
         _ receive: (CKRecord.ID, Result<CKRecord, any Error>) -> Void
     ) async throws(CKError) {
-        guard let scope = try readScope() else {
-            for id in withoutRepetitions(ids) { receive(id, .failure(CKError.noSharedZone)) }
-            return
+        let scope = try requestScope()
+        var sent: [CKRecord.ID] = []
+        for id in withoutRepetitions(ids) {
+            if let problem = problem(of: id.zoneID) {
+                receive(id, .failure(CKError(.invalidArguments, message: "\(id) can't be fetched: \(problem)")))
+            } else {
+                sent.append(id)
+            }
         }
-        var missing = withoutRepetitions(ids)
-        for id in missing {
-            guard let problem = id.zoneID.problem else { continue }
-            receive(id, .failure(CKError(.invalidArguments, message: "\(id) can't be fetched: \(problem)")))
-        }
-        missing.removeAll { $0.zoneID.problem != nil }
-        // Of one account, however many answers it takes.
+        // For one account, however many answers it takes.
         let account = core.account
-        let userName = try await nameBehindDefault(missing, account, options)
+        let userName = try await nameBehindDefault(sent, account, options)
+        var unanswered: [CKRecord.ID] = []
+        let failures = try await sendEach(of: partsByOwner(sent, zone: \.zoneID)) { (part) throws(CKError) in
+            var missing = part
+            defer { unanswered += missing }
+            try await fetch(&missing, desiredKeys, scope, account, userName: userName, options, receive)
+        }
+        if failures.isEmpty { return }
+        let left = Set(unanswered)
+        for (part, error) in failures {
+            for id in part where left.contains(id) { receive(id, .failure(error)) }
+        }
+    }
+
+    /// Fetches records of one owner until each has its outcome.
+    ///
+    /// - Parameter missing: The records to fetch; afterwards those that have no outcome.
+    private func fetch(
+        _ missing: inout [CKRecord.ID], _ desiredKeys: [CKRecord.FieldKey]?, _ scope: DatabaseScope,
+        _ account: AccountBinding, userName: String, _ options: CallOptions,
+        _ receive: (CKRecord.ID, Result<CKRecord, any Error>) -> Void
+    ) async throws(CKError) {
         while !missing.isEmpty {
             var zones: [(id: CKRecordZone.ID, recordIDs: [CKRecord.ID])] = []
             var indices: [CKRecordZone.ID: Int] = [:]

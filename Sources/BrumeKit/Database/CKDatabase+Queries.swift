@@ -10,7 +10,7 @@ extension CKDatabase {
     ///
     /// - Parameters:
     ///   - query: What to look for. It may be changed while the call is under way, to no effect.
-    ///   - zoneID: Where; nil for all zones of the database.
+    ///   - zoneID: Where; nil for all zones of the database, but not in the shared one.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: The most matches in the page.
     /// - Throws: `invalidArguments` with a sentence when the query is one that the server can't answer, `zoneNotFound`
@@ -161,9 +161,14 @@ extension CKDatabase {
     func queryRequest(
         _ query: CKQuery, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int
     ) throws(CKError) -> QueryRequest {
-        guard let scope = try readScope() else {
-            if zoneID != nil { throw .noSharedZone }
-            throw CKError(.invalidArguments, message: "a query in the shared database takes a zone; name it")
+        let scope = try requestScope()
+        if databaseScope == .shared {
+            guard let zoneID else {
+                throw CKError(.invalidArguments, message: "a query in the shared database needs a zone; name it")
+            }
+            if let problem = problem(of: zoneID) {
+                throw CKError(.invalidArguments, message: "zone \(zoneID) can't be queried: \(problem)")
+            }
         }
         return QueryRequest(
             database: scope, zone: zoneID?.modelID, query: try query.translated(),

@@ -38,7 +38,7 @@ extension CKDatabase {
         return recordID
     }
 
-    /// Saves and deletes records in one request, 400 in all.
+    /// Saves and deletes records in one request, 400 in all; in the shared database in one for each owner.
     ///
     /// What fails for one record is in its result. In a custom zone, with `atomically`, all of the zone's records are
     /// saved and deleted or none is; those that were not the reason have `batchRequestFailed`. Instances that are
@@ -66,15 +66,15 @@ extension CKDatabase {
 
     /// A modification with what its records hold now.
     struct RecordModification: Sendable {
-        fileprivate let batch: OutgoingBatch
-        let request: ModifyRecordsRequest<DecodedFields>
-
-        /// Takes over what was saved, and gives each item its result.
-        func results(
-            _ answers: [ZoneModificationResult<Record>], context: AnswerContext
-        ) throws(CKError) -> RecordModificationResults {
-            try batch.results(answers, context: context)
+        /// One request. There is one at most, but in the shared database, where there is one for each owner.
+        struct Part: Sendable {
+            fileprivate let zones: [OutgoingZone]
+            let request: ModifyRecordsRequest<DecodedFields>
         }
+
+        let parts: [Part]
+        /// The results of what the server need not be asked about.
+        fileprivate let unsent: RecordModificationResults
     }
 
     /// Reads the records: what the app does with them from now on is not in the modification.
@@ -87,38 +87,91 @@ extension CKDatabase {
         if let problem = batch.repeatedID {
             throw CKError(.invalidArguments, message: "\(problem) comes twice in one request; save or delete it once")
         }
-        batch.leaveOut(isAtomic: atomically)
-        let request = ModifyRecordsRequest(
-            database: scope, savePolicy: savePolicy.modelPolicy, isAtomic: atomically,
-            operationID: ContainerCore.newOperationID(), zones: batch.modifications(savePolicy.modelPolicy),
-            clientToken: clientChangeTokenData.map { [UInt8]($0) } ?? [])
-        return RecordModification(batch: batch, request: request)
+        batch.leaveOut(isAtomic: atomically, problem: problem(of:))
+        let policy = savePolicy.modelPolicy
+        let parts = partsByOwner(batch.zones, zone: \.id).map { zones in
+            RecordModification.Part(
+                zones: zones,
+                request: ModifyRecordsRequest(
+                    database: scope, savePolicy: policy, isAtomic: atomically,
+                    operationID: ContainerCore.newOperationID(), zones: zones.map { $0.modification(policy) },
+                    clientToken: clientChangeTokenData.map { [UInt8]($0) } ?? []))
+        }
+        return RecordModification(parts: parts, unsent: (batch.unsentSaves, batch.unsentDeletions))
     }
 
     func send(
         _ modification: RecordModification, _ options: CallOptions
     ) async throws(CKError) -> RecordModificationResults {
-        if modification.request.zones.isEmpty {
-            return (modification.batch.unsentSaves, modification.batch.unsentDeletions)
+        var all = modification.unsent
+        func take(_ results: RecordModificationResults) {
+            all.saveResults.merge(results.saveResults) { $1 }
+            all.deleteResults.merge(results.deleteResults) { $1 }
         }
         let account = core.account
-        let results = try await account.call(
-            .recordsModify, effect: .onceByOperationID, options: options,
-            encode: { coder in coder.encodeModifyRecordsRequest(modification.request) },
-            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
-        return try modification.results(results, context: account.answerContext)
+        let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
+            let answers = try await account.call(
+                .recordsModify, effect: .onceByOperationID, options: options,
+                encode: { coder in coder.encodeModifyRecordsRequest(part.request) },
+                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
+            take(try part.results(answers, context: account.answerContext))
+        }
+        for (part, error) in failures { take(part.failed(with: error)) }
+        return all
     }
 }
 
-/// The records of one request, by zone.
-private struct OutgoingBatch: Sendable {
-    struct Zone: Sendable {
-        let id: CKRecordZone.ID
-        var saves: [OutgoingRecord] = []
-        var deletions: [CKRecord.ID] = []
+extension CKDatabase.RecordModification.Part {
+    /// Takes over what was saved, and gives each item its result.
+    func results(
+        _ answers: [ZoneModificationResult<Record>], context: AnswerContext
+    ) throws(CKError) -> CKDatabase.RecordModificationResults {
+        guard answers.count == zones.count else {
+            throw .malformedResponse("it holds results for \(answers.count) zones instead of \(zones.count)")
+        }
+        var results: CKDatabase.RecordModificationResults = ([:], [:])
+        for (zone, answer) in zip(zones, answers) {
+            guard answer.saves.count == zone.saves.count else {
+                throw .malformedResponse("it holds \(answer.saves.count) results for \(zone.saves.count) saves")
+            }
+            for (outgoing, result) in zip(zone.saves, answer.saves) {
+                results.saveResults[outgoing.record.recordID] = outgoing.result(result, context: context).erased
+            }
+            results.deleteResults.merge(try answer.deletions.deleteResults(zone.deletions)) { $1 }
+        }
+        return results
     }
 
-    var zones: [Zone] = []
+    /// The results of a request that failed whole.
+    fileprivate func failed(with error: CKError) -> CKDatabase.RecordModificationResults {
+        var results: CKDatabase.RecordModificationResults = ([:], [:])
+        for zone in zones {
+            for outgoing in zone.saves { results.saveResults[outgoing.record.recordID] = .failure(error) }
+            for id in zone.deletions { results.deleteResults[id] = .failure(error) }
+        }
+        return results
+    }
+}
+
+/// What is to be saved and deleted in one zone.
+private struct OutgoingZone: Sendable {
+    let id: CKRecordZone.ID
+    var saves: [OutgoingRecord] = []
+    var deletions: [CKRecord.ID] = []
+
+    func modification(_ policy: SavePolicy) -> ZoneModification<DecodedFields> {
+        var modification = ZoneModification(
+            zone: id.modelID, saves: saves.map { $0.save(policy: policy) }, deletions: deletions.map(\.recordName))
+        for outgoing in saves {
+            if let save = outgoing.shareSave { modification.shares[outgoing.record.recordID.recordName] = save }
+        }
+        return modification
+    }
+}
+
+/// The records of one modification, by zone.
+private struct OutgoingBatch: Sendable {
+    var zones: [OutgoingZone] = []
     /// An id that comes more than once. Results have one place for each id, so the server is not asked.
     var repeatedID: CKRecord.ID?
     /// What the server need not be asked about.
@@ -128,11 +181,11 @@ private struct OutgoingBatch: Sendable {
     init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID]) {
         var indices: [CKRecordZone.ID: Int] = [:]
         var seen: Set<CKRecord.ID> = []
-        func place(_ zones: inout [Zone], _ id: CKRecord.ID) -> Int {
+        func place(_ zones: inout [OutgoingZone], _ id: CKRecord.ID) -> Int {
             if !seen.insert(id).inserted { repeatedID = id }
             if let index = indices[id.zoneID] { return index }
             indices[id.zoneID] = zones.count
-            zones.append(Zone(id: id.zoneID))
+            zones.append(OutgoingZone(id: id.zoneID))
             return zones.count - 1
         }
         for record in records {
@@ -147,60 +200,31 @@ private struct OutgoingBatch: Sendable {
 
     /// Takes out what the server can't keep or would refuse the whole request for, and of an atomic zone everything
     /// beside it, as the server would.
-    mutating func leaveOut(isAtomic: Bool) {
+    ///
+    /// - Parameter problem: Says why the database can't have a zone.
+    mutating func leaveOut(isAtomic: Bool, problem: (CKRecordZone.ID) -> String?) {
         for index in zones.indices.reversed() {
-            let problem = zones[index].id.problem
+            let problem = problem(zones[index].id)
             guard problem != nil || zones[index].saves.contains(where: { $0.refusal != nil }) else { continue }
             let takesAll = problem != nil || isAtomic && !zones[index].id.isDefault
+            func zoneRefusal(_ id: CKRecord.ID, _ what: String) -> CKError? {
+                problem.map { CKError(.invalidArguments, message: "\(id) can't be \(what): \($0)") }
+            }
             for outgoing in zones[index].saves {
-                guard let error = outgoing.refusal ?? (takesAll ? CKError(.batchRequestFailed) : nil) else { continue }
-                unsentSaves[outgoing.record.recordID] = .failure(error)
+                let id = outgoing.record.recordID
+                let refusal = outgoing.refusal ?? zoneRefusal(id, "saved")
+                guard let error = refusal ?? (takesAll ? CKError(.batchRequestFailed) : nil) else { continue }
+                unsentSaves[id] = .failure(error)
             }
             zones[index].saves.removeAll { takesAll || $0.refusal != nil }
             if takesAll {
                 for id in zones[index].deletions {
-                    unsentDeletions[id] = .failure(
-                        problem.map { CKError(.invalidArguments, message: "\(id) can't be deleted: \($0)") }
-                            ?? CKError(.batchRequestFailed))
+                    unsentDeletions[id] = .failure(zoneRefusal(id, "deleted") ?? CKError(.batchRequestFailed))
                 }
                 zones[index].deletions = []
             }
             if zones[index].saves.isEmpty, zones[index].deletions.isEmpty { zones.remove(at: index) }
         }
-    }
-
-    func modifications(_ policy: SavePolicy) -> [ZoneModification<DecodedFields>] {
-        zones.map { zone in
-            var modification = ZoneModification(
-                zone: zone.id.modelID, saves: zone.saves.map { $0.save(policy: policy) },
-                deletions: zone.deletions.map(\.recordName))
-            for outgoing in zone.saves {
-                if let save = outgoing.shareSave { modification.shares[outgoing.record.recordID.recordName] = save }
-            }
-            return modification
-        }
-    }
-
-    /// Takes over what was saved, and gives each item its result.
-    func results(
-        _ answers: [ZoneModificationResult<Record>], context: AnswerContext
-    ) throws(CKError) -> (
-        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
-    ) {
-        guard answers.count == zones.count else {
-            throw .malformedResponse("it holds results for \(answers.count) zones instead of \(zones.count)")
-        }
-        var (saves, deletions) = (unsentSaves, unsentDeletions)
-        for (zone, answer) in zip(zones, answers) {
-            guard answer.saves.count == zone.saves.count else {
-                throw .malformedResponse("it holds \(answer.saves.count) results for \(zone.saves.count) saves")
-            }
-            for (outgoing, result) in zip(zone.saves, answer.saves) {
-                saves[outgoing.record.recordID] = outgoing.result(result, context: context).erased
-            }
-            deletions.merge(try answer.deletions.deleteResults(zone.deletions)) { $1 }
-        }
-        return (saves, deletions)
     }
 }
 

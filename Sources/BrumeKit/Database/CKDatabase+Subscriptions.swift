@@ -9,7 +9,7 @@ extension CKDatabase {
     }
 
     func allSubscriptions(_ options: CallOptions) async throws(CKError) -> [CKSubscription] {
-        guard let scope = try readScope() else { return [] }
+        let scope = try requestScope()
         let account = core.account
         let subscriptions = try await account.call(
             .subscriptionsList, options: options, encode: { coder in coder.encodeListSubscriptionsRequest(scope) },
@@ -40,15 +40,9 @@ extension CKDatabase {
     func subscriptions(
         for ids: [CKSubscription.ID], _ options: CallOptions
     ) async throws(CKError) -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
-        let scope = try readScope()
+        let scope = try requestScope()
         let ids = withoutRepetitions(ids)
         if ids.isEmpty { return [:] }
-        guard let scope else {
-            return Dictionary(
-                uniqueKeysWithValues: ids.map {
-                    ($0, .failure(CKError(.unknownItem, message: "the shared database has no subscription \($0)")))
-                })
-        }
         let account = core.account
         let subscriptions = try await account.call(
             .subscriptionsFetch, options: options,
@@ -61,7 +55,7 @@ extension CKDatabase {
     ///
     /// - Returns: The subscription as the server has it.
     /// - Throws: `zoneNotFound` for a subscription to a zone that does not exist, and `invalidArguments` for a
-    ///   predicate that the server can't evaluate.
+    ///   predicate that the server can't evaluate, and in the shared database for all but a ``CKDatabaseSubscription``.
     @discardableResult
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
         let results = try await modifySubscriptions(saving: [subscription], deleting: [])
@@ -119,6 +113,13 @@ extension CKDatabase {
         var unsent: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
         for subscription in subscriptionsToSave {
             do throws(CKError) {
+                if databaseScope == .shared, !(subscription is CKDatabaseSubscription) {
+                    throw CKError(
+                        .invalidArguments,
+                        message:
+                            "subscription \"\(subscription.subscriptionID)\" can't be saved: the shared database takes a "
+                            + "CKDatabaseSubscription only")
+                }
                 saves.append(try subscription.modelSubscription)
             } catch {
                 unsent[subscription.subscriptionID] = .failure(error)

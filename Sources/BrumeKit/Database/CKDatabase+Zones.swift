@@ -3,13 +3,13 @@ internal import BrumeProtocol
 
 /// Zones of a database.
 extension CKDatabase {
-    /// All zones of the database, the default zone first.
+    /// All zones of the database, the default zone first. The shared database has none.
     public func allRecordZones() async throws -> [CKRecordZone] {
         try await allRecordZones(callOptions)
     }
 
     func allRecordZones(_ options: CallOptions) async throws(CKError) -> [CKRecordZone] {
-        guard let scope = try readScope() else { return [] }
+        let scope = try requestScope()
         let account = core.account
         let zones = try await account.call(
             .zonesList, options: options, encode: { coder in coder.encodeListZonesRequest(scope) },
@@ -38,28 +38,30 @@ extension CKDatabase {
     func recordZones(
         for ids: [CKRecordZone.ID], _ options: CallOptions
     ) async throws(CKError) -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
-        let scope = try readScope()
+        let scope = try requestScope()
         let ids = withoutRepetitions(ids)
-        if ids.isEmpty { return [:] }
-        guard let scope else {
-            return Dictionary(uniqueKeysWithValues: ids.map { ($0, .failure(CKError.noSharedZone)) })
-        }
-        let sent = ids.filter { $0.ownerProblem == nil }
-        var unsent: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
-        for id in ids { unsent[id] = id.refusal("be fetched").map { .failure($0) } }
-        if sent.isEmpty { return unsent }
+        var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        for id in ids { results[id] = refusal(of: id, to: "be fetched").map { .failure($0) } }
         let account = core.account
-        let zones = try await account.call(
-            .zonesFetch, options: options,
-            encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: sent.map(\.modelID)) },
-            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchZonesResponse(bytes) })
-        return try Self.results(zones, sent, currentUser: account.currentUser).merging(unsent) { _, failure in failure }
+        let parts = partsByOwner(ids.filter { results[$0] == nil }) { $0 }
+        let failures = try await sendEach(of: parts) { (part) throws(CKError) in
+            let zones = try await account.call(
+                .zonesFetch, options: options,
+                encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: part.map(\.modelID)) },
+                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchZonesResponse(bytes) })
+            results.merge(try Self.results(zones, part, currentUser: account.currentUser)) { $1 }
+        }
+        for (part, error) in failures {
+            for id in part { results[id] = .failure(error) }
+        }
+        return results
     }
 
     /// Makes a zone. For one that exists this succeeds and changes nothing.
     ///
     /// - Returns: The zone as the server has it.
-    /// - Throws: `badDatabase` for a database without custom zones, which is any but a private one.
+    /// - Throws: `badDatabase` in the public database, which has no custom zones, and `permissionFailure` in the shared
+    ///   one: zones are made by their owners.
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         guard let result = try await modifyRecordZones(saving: [zone], deleting: []).saveResults[zone.zoneID] else {
@@ -69,6 +71,8 @@ extension CKDatabase {
     }
 
     /// Deletes a zone and its records. For one that does not exist this succeeds.
+    ///
+    /// In the shared database the user leaves the zone's shares; the zone stays with its owner.
     ///
     /// - Throws: `invalidArguments` for the default zone.
     @discardableResult
@@ -80,7 +84,8 @@ extension CKDatabase {
         return zoneID
     }
 
-    /// Makes and deletes zones in one request; what fails for one is in its result.
+    /// Makes and deletes zones in one request (for each owner, in the shared database); what fails for one is in its
+    /// result.
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
     ) async throws -> (
@@ -112,26 +117,59 @@ extension CKDatabase {
         }
         var unsentDeletions: [CKRecordZone.ID: Result<Void, any Error>] = [:]
         for zone in recordZonesToSave {
-            if let refusal = zone.zoneID.refusal("be saved") { unsent[zone.zoneID] = .failure(refusal) }
+            if let refusal = refusal(ofSaving: zone.zoneID) { unsent[zone.zoneID] = .failure(refusal) }
         }
-        for id in recordZoneIDsToDelete { unsentDeletions[id] = id.refusal("be deleted").map { .failure($0) } }
-        let ids = recordZonesToSave.map(\.zoneID).filter { unsent[$0] == nil }
-        let deletions = recordZoneIDsToDelete.filter { unsentDeletions[$0] == nil }
-        if ids.isEmpty, deletions.isEmpty { return (unsent, unsentDeletions) }
-        let request = ModifyZonesRequest(
-            database: scope, saves: ids.map(\.modelID), deletions: deletions.map(\.modelID),
-            operationID: ContainerCore.newOperationID())
+        for id in recordZoneIDsToDelete {
+            unsentDeletions[id] = refusal(of: id, to: "be deleted").map { .failure($0) }
+        }
+        let changes =
+            recordZonesToSave.map(\.zoneID).filter { unsent[$0] == nil }.map { ZoneChange(id: $0, isSave: true) }
+            + recordZoneIDsToDelete.filter { unsentDeletions[$0] == nil }.map { ZoneChange(id: $0, isSave: false) }
+        var results: ZoneModificationResults = (unsent, unsentDeletions)
         let account = core.account
-        let answer = try await account.call(
-            .zonesModify, effect: .onceByOperationID, options: options,
-            encode: { coder in coder.encodeModifyZonesRequest(request) },
-            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
-        return (
-            try Self.results(answer.saves, ids, currentUser: account.currentUser).merging(unsent) { _, failure in
-                failure
-            },
-            try answer.deletions.deleteResults(deletions).merging(unsentDeletions) { _, failure in failure }
-        )
+        let failures = try await sendEach(of: partsByOwner(changes, zone: \.id)) { (part) throws(CKError) in
+            let saves = part.filter(\.isSave).map(\.id)
+            let deletions = part.filter { !$0.isSave }.map(\.id)
+            let request = ModifyZonesRequest(
+                database: scope, saves: saves.map(\.modelID), deletions: deletions.map(\.modelID),
+                operationID: ContainerCore.newOperationID())
+            let answer = try await account.call(
+                .zonesModify, effect: .onceByOperationID, options: options,
+                encode: { coder in coder.encodeModifyZonesRequest(request) },
+                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
+            results.saveResults.merge(try Self.results(answer.saves, saves, currentUser: account.currentUser)) { $1 }
+            results.deleteResults.merge(try answer.deletions.deleteResults(deletions)) { $1 }
+        }
+        for (part, error) in failures {
+            for change in part {
+                if change.isSave {
+                    results.saveResults[change.id] = .failure(error)
+                } else {
+                    results.deleteResults[change.id] = .failure(error)
+                }
+            }
+        }
+        return results
+    }
+
+    /// One item of a modification.
+    private struct ZoneChange {
+        let id: CKRecordZone.ID
+        let isSave: Bool
+    }
+
+    /// The error of one zone of a request that the server would refuse whole. Names are what it looks at zone by zone.
+    private func refusal(of id: CKRecordZone.ID, to what: String) -> CKError? {
+        ownerProblem(of: id).map { CKError(.invalidArguments, message: "zone \(id) can't \(what): \($0)") }
+    }
+
+    private func refusal(ofSaving id: CKRecordZone.ID) -> CKError? {
+        guard databaseScope == .shared else { return refusal(of: id, to: "be saved") }
+        return CKError(
+            .permissionFailure,
+            message:
+                "zone \(id) can't be saved: zones of the shared database are made by their owners; save yours in the "
+                + "private database")
     }
 
     private static func recordZone(_ zone: Zone, currentUser: String?) throws(CKError) -> CKRecordZone {
@@ -155,12 +193,5 @@ extension CKDatabase {
             }
         }
         return results
-    }
-}
-
-extension CKRecordZone.ID {
-    /// The error of one zone of a request that the server would refuse whole. Names are what it looks at zone by zone.
-    fileprivate func refusal(_ what: String) -> CKError? {
-        ownerProblem.map { CKError(.invalidArguments, message: "zone \(self) can't \(what): \($0)") }
     }
 }

@@ -6,6 +6,12 @@ public import Foundation
 ///
 /// Made by ``CKContainer``. May be used from several threads.
 ///
+/// The shared database holds zones of other users: those whose shares the user has accepted. Their ids name the owner
+/// by user record name, and come from ``allRecordZones()`` and ``databaseChanges(since:resultsLimit:)``. The user
+/// leaves a zone by deleting it there, or its share's record; its owner keeps it. Where a call names zones of several
+/// owners, it sends one request for each owner. When one of these requests fails, its items have that error as their
+/// results; the call throws when all of them failed.
+///
 /// A call opens the connection when there is none, and ends at once with `networkUnavailable` where the server can't be
 /// reached; see ``CKOperationConfiguration/qualityOfService``. Reads, and saves and deletions too, are sent again when
 /// the connection breaks before the answer; the server does them once. A cancelled task's call throws
@@ -46,35 +52,21 @@ public final class CKDatabase: NSObject, Sendable {
     /// The database's scope.
     public override var description: String { "<CKDatabase: scope=\(databaseScope)>" }
 
-    /// The scope as a request that reads names it. Nil for the shared database, in which there is nothing to ask for.
-    func readScope() throws(CKError) -> DatabaseScope? {
-        guard databaseScope == .shared else { return try requestScope() }
-        guard core.configuration.token != nil else { throw core.configuration.missingAccount }
-        return nil
-    }
-
-    /// The scope as a request names it; throws for what can't be asked at all.
+    /// The scope as a request names it.
+    ///
+    /// - Throws: `notAuthenticated` without an account, which all databases but the public one need. The server says
+    ///   the same. Nothing else can come of it, so there is no need to wait for a connection.
     func requestScope() throws(CKError) -> DatabaseScope {
-        switch databaseScope {
-        case .public: return .public
-        case .private:
-            // The server says the same. Nothing else can come of it, so there is no need to wait for a connection.
-            guard core.configuration.token != nil else { throw core.configuration.missingAccount }
-            return .private
-        case .shared:
-            throw CKError(
-                .badDatabase,
-                message: "shares can't be accepted yet, so nothing can be in the shared database; use the private one")
+        if databaseScope != .public, core.configuration.token == nil { throw core.configuration.missingAccount }
+        return switch databaseScope {
+        case .public: .public
+        case .private: .private
+        case .shared: .shared
         }
     }
 }
 
 extension CKError {
-    /// What is asked of any zone of the shared database.
-    static var noSharedZone: CKError {
-        CKError(.zoneNotFound, message: "the shared database has no zones, as shares can't be accepted yet")
-    }
-
     /// The server's answer has another shape than the request asks for.
     static func malformedResponse(_ what: String) -> CKError {
         CKError(

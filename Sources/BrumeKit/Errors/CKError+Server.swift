@@ -47,6 +47,17 @@ extension CKError {
     /// A change token has expired because its zone was deleted; the one of that name is another.
     var saysZoneMadeAgain: Bool { code == .changeTokenExpired && userInfo[Self.zoneMadeAgainKey] as? Bool == true }
 
+    /// Whether the error concerns the account or the connection, so that every other request would fail with it, too.
+    var isOfEveryRequest: Bool {
+        switch code {
+        case .notAuthenticated, .managedAccountRestricted, .accountTemporarilyUnavailable, .networkUnavailable,
+            .networkFailure, .serverResponseLost, .serviceUnavailable, .incompatibleVersion, .badContainer,
+            .operationCancelled:
+            true
+        default: false
+        }
+    }
+
     /// The error of a call that throws when some of its items failed.
     package static func partialFailure(_ errorsByItemID: [AnyHashable: any Error]) -> CKError {
         // What failed because of another item is no reason.

@@ -109,9 +109,11 @@ extension CKRecordZoneID {
     /// The zone as a request names it.
     package var modelID: ZoneID { ZoneID(name: zoneName, owner: ownerName) }
 
-    /// Why there can be no such zone; nil for one that a request may name. A server refuses a request whole that names
-    /// another, with all that is right in it, so it is not asked about such a zone.
-    var problem: String? { (isDefault ? nil : Names.problemWithZoneName(zoneName)) ?? ownerProblem }
+    /// Why there can be no such zone in any database; nil for one that there may be.
+    var problem: String? { nameProblem ?? ownerProblem }
+
+    /// Why no zone can have such a name, or nil.
+    var nameProblem: String? { isDefault ? nil : Names.problemWithZoneName(zoneName) }
 
     /// Why nobody can own such a zone, or nil.
     var ownerProblem: String? {

@@ -221,4 +221,17 @@ struct NotificationFanOutTests {
         _ = fanOut.next(2)
         #expect(fanOut.takeAcknowledgement() == [2])
     }
+
+    @Test("of a consumer that takes nothing tells it to fetch each database that changed, the shared one too")
+    func overflowOfSeveralDatabases() {
+        var fanOut = NotificationFanOut()
+        fanOut.consumerAdded(1)
+        for _ in 0..<ClientSessionLimits.notificationsPerConsumer {
+            fanOut.eventReceived(event(1, .databaseChanged(.shared)))
+        }
+        fanOut.eventReceived(event(2))
+        #expect(fanOut.next(1)?.kind == .fetchFromToken(.private))
+        #expect(fanOut.next(1)?.kind == .fetchFromToken(.shared))
+        #expect(fanOut.next(1) == nil)
+    }
 }

@@ -378,42 +378,6 @@ struct EndToEndTests {
         #expect(try await database.allRecordZones().count == 1)
     }
 
-    @Test("has nothing in a shared database, which reads find and writes are told")
-    func sharedDatabase() async throws {
-        let container = server.device(token: token)
-        let database = container.sharedCloudDatabase
-        #expect(try await database.allRecordZones().isEmpty)
-        #expect(try await database.allSubscriptions().isEmpty)
-        let page = try await database.databaseChanges(since: nil)
-        #expect(page.modifications.isEmpty && page.deletions.isEmpty && !page.moreComing)
-        #expect(try await database.databaseChanges(since: page.changeToken).modifications.isEmpty)
-        let zone = CKRecordZone.ID(zoneName: "Z", ownerName: "_somebody")
-        let id = CKRecord.ID(recordName: "x", zoneID: zone)
-        #expect(await errorCode { _ = try await database.recordZone(for: zone) } == .zoneNotFound)
-        #expect(await errorCode { _ = try await database.record(for: id) } == .zoneNotFound)
-        #expect(
-            await errorCode { _ = try await database.recordZoneChanges(inZoneWith: zone, since: nil) } == .zoneNotFound)
-        #expect(await errorCode { _ = try await database.subscription(for: "s") } == .unknownItem)
-        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
-        #expect(
-            await errorCode { _ = try await database.records(matching: query, inZoneWith: zone, resultsLimit: 1) }
-                == .zoneNotFound)
-        #expect(await errorCode { _ = try await database.records(matching: query) } == .invalidArguments)
-        #expect(await errorCode { _ = try await database.save(CKRecordZone(zoneID: zone)) } == .badDatabase)
-        let nobody = server.device(token: nil).sharedCloudDatabase
-        #expect(await errorCode { _ = try await nobody.allRecordZones() } == .notAuthenticated)
-        // The operation that apps refresh with.
-        let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
-        let end: CKError.Code? = await withCheckedContinuation { continuation in
-            operation.fetchDatabaseChangesResultBlock = { result in
-                if case .failure(let error as CKError) = result { return continuation.resume(returning: error.code) }
-                continuation.resume(returning: nil)
-            }
-            database.add(operation)
-        }
-        #expect(end == nil)
-    }
-
     @Test("tell a wrong certificate authority from a server that is away")
     func wrongCA() async throws {
         let other = try TestCertificates(hasOwnAuthority: true)

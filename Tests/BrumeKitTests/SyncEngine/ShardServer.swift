@@ -138,7 +138,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 peer(device).start(.zonesModify, coder.encodeModifyZonesRequest(zoneRequest(saves, deletions)))
             case .modifyRecords(let batch):
                 if let modification = try? modification(batch) {
-                    peer(device).start(.recordsModify, coder.encodeModifyRecordsRequest(modification.request))
+                    peer(device).start(.recordsModify, coder.encodeModifyRecordsRequest(modification.parts[0].request))
                 }
             default: break
             }
@@ -195,7 +195,8 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 })
         case .modifyRecords(let batch):
             do throws(CKError) {
-                let modification = try modification(batch)
+                // One owner's records are one request.
+                let modification = try modification(batch).parts[0]
                 let answers = try call(
                     device, .recordsModify, coder.encodeModifyRecordsRequest(modification.request),
                     coder.decodeModifyRecordsResponse

@@ -1,4 +1,4 @@
-/// Fetches which zones of a private database changed, came or went, in pages.
+/// Fetches which zones of a private or shared database changed, came or went, in pages.
 ///
 /// For each page the blocks of its zones come first, then ``changeTokenUpdatedBlock`` with the token that stands behind
 /// them. Of a zone that was deleted and made again the deletion is told before the change. The default zone never

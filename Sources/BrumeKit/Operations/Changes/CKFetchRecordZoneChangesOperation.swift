@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Fetches what changed in custom zones of a private database, one zone after the other, in pages.
+/// Fetches what changed in custom zones of a private database, or zones of the shared one, one zone after the other,
+/// in pages.
 ///
 /// For each page the blocks of its records come first, oldest change first, then those of its deletions, then
 /// ``recordZoneChangeTokensUpdatedBlock`` with the token that stands behind them: whoever keeps that token never gets

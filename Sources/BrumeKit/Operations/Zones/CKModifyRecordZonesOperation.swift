@@ -1,4 +1,4 @@
-/// Makes and deletes zones of a private database in one request.
+/// Makes and deletes zones of a private database, and leaves zones of the shared one.
 ///
 /// See ``CKOperation`` for the order of the blocks.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
