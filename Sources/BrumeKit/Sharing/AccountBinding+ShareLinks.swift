@@ -2,7 +2,7 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import Foundation
 
-/// Requests that name the URL of a share, whatever container and user it belongs to.
+/// Requests that name the URL of a share.
 extension AccountBinding {
     /// Fetches what a share's URL leads to.
     ///
@@ -29,52 +29,86 @@ extension AccountBinding {
             encode: { coder in coder.encodeRequestAccessRequest(url: address) }, decode: { _, _ in })
     }
 
-    /// Makes one call for each URL, a few at a time.
+    /// Takes part in a share.
     ///
-    /// - Returns: The outcomes of single URLs, and what failed all of them: an error that concerns the account or the
+    /// - Throws: What the server says, and ``acceptanceRefusal(of:)``.
+    func accept(_ metadata: CKShareMetadata, _ options: CallOptions) async throws(CKError) -> CKShare {
+        if let refusal = acceptanceRefusal(of: metadata) { throw refusal }
+        guard let url = metadata.share.url else {
+            throw CKError(
+                .invalidArguments,
+                message: "the metadata's share has no URL; fetch the metadata with CKContainer.shareMetadata(for:)")
+        }
+        let address = try url.shareAddress()
+        // Sent again like a read when the connection breaks: accepting again changes nothing.
+        let accepted = try await call(
+            .sharesAccept, effect: .none, options: options,
+            encode: { coder in coder.encodeAcceptShareRequest(url: address) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeAcceptShareResponse(bytes) })
+        let context = answerContext
+        guard Names.isUserRecordName(accepted.zone.owner), accepted.zone.owner != context.currentUser,
+            let zoneID = CKRecordZone.ID(accepted.zone, currentUser: context.currentUser),
+            let share = CKRecord.make(accepted.share, zoneID: zoneID, context: context) as? CKShare
+        else { throw .malformedResponse("an accepted share is not one of another user's zone") }
+        return share
+    }
+
+    /// Why the container can't accept a share; nil for one that the server may be asked to accept.
+    func acceptanceRefusal(of metadata: CKShareMetadata) -> CKError? {
+        let container = configuration.container
+        if metadata.containerIdentifier == container { return nil }
+        return CKError(
+            .badContainer,
+            message:
+                "the share is in the container \(metadata.containerIdentifier), and this one is \(container ?? "unnamed"); "
+                + "accept it with CKContainer(identifier: metadata.containerIdentifier)")
+    }
+
+    /// Takes part in shares, with one call for each.
+    func accept(
+        _ metadatas: [CKShareMetadata], _ options: CallOptions
+    ) async -> (results: [CKShareMetadata: Result<CKShare, any Error>], failure: CKError?) {
+        // Another container's share says nothing about the others, while a badContainer of the server's would.
+        var refused: [CKShareMetadata: Result<CKShare, any Error>] = [:]
+        for metadata in metadatas { refused[metadata] = acceptanceRefusal(of: metadata).map { .failure($0) } }
+        let (results, failure) = await shareLinkOutcomes(metadatas.filter { refused[$0] == nil }) {
+            (metadata) throws(CKError) in try await self.accept(metadata, options)
+        }
+        return (results.merging(refused) { $1 }, failure)
+    }
+
+    /// Makes one call for each URL, or for each share's metadata, a few at a time.
+    ///
+    /// - Returns: The outcomes of single items, and what failed all of them: an error that concerns the account or the
     ///   connection, after which no further call is made and those under way are cancelled.
-    func shareLinkOutcomes<Answer: Sendable>(
-        _ urls: [URL], _ request: @escaping @Sendable (URL) async throws(CKError) -> Answer
-    ) async -> (results: [URL: Result<Answer, any Error>], failure: CKError?) {
-        @Sendable func outcome(of url: URL) async -> (URL, Result<Answer, CKError>) {
+    func shareLinkOutcomes<Item: Hashable & Sendable, Answer: Sendable>(
+        _ items: [Item], _ request: @escaping @Sendable (Item) async throws(CKError) -> Answer
+    ) async -> (results: [Item: Result<Answer, any Error>], failure: CKError?) {
+        @Sendable func outcome(of item: Item) async -> (Item, Result<Answer, CKError>) {
             do throws(CKError) {
-                return (url, .success(try await request(url)))
+                return (item, .success(try await request(item)))
             } catch {
-                return (url, .failure(error))
+                return (item, .failure(error))
             }
         }
-        return await withTaskGroup(of: (URL, Result<Answer, CKError>).self) { group in
-            var waiting = withoutRepetitions(urls)[...]
-            for url in waiting.prefix(ClientSessionLimits.shareLinkCallsMax) {
-                group.addTask { await outcome(of: url) }
+        return await withTaskGroup(of: (Item, Result<Answer, CKError>).self) { group in
+            var waiting = withoutRepetitions(items)[...]
+            for item in waiting.prefix(ClientSessionLimits.shareLinkCallsMax) {
+                group.addTask { await outcome(of: item) }
             }
             waiting = waiting.dropFirst(ClientSessionLimits.shareLinkCallsMax)
-            var results: [URL: Result<Answer, any Error>] = [:]
+            var results: [Item: Result<Answer, any Error>] = [:]
             var failure: CKError?
-            while let (url, result) = await group.next() {
-                if case .failure(let error) = result, error.failsAllShareLinks {
+            while let (item, result) = await group.next() {
+                if case .failure(let error) = result, error.isOfEveryRequest {
                     failure = failure ?? error
                     group.cancelAll()
                 } else {
-                    results[url] = result.erased
+                    results[item] = result.erased
                 }
                 if failure == nil, let next = waiting.popFirst() { group.addTask { await outcome(of: next) } }
             }
             return (results, failure)
-        }
-    }
-}
-
-extension CKError {
-    /// Whether the error concerns the account or the connection, so that requests for other URLs would fail with it,
-    /// too.
-    fileprivate var failsAllShareLinks: Bool {
-        switch code {
-        case .notAuthenticated, .managedAccountRestricted, .accountTemporarilyUnavailable, .networkUnavailable,
-            .networkFailure, .serverResponseLost, .serviceUnavailable, .incompatibleVersion, .badContainer,
-            .operationCancelled:
-            true
-        default: false
         }
     }
 }

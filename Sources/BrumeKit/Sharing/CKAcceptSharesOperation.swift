@@ -1,7 +1,9 @@
-/// Takes part in shares.
+internal import Foundation
+
+/// Takes part in shares, with one request to the server for each.
 ///
-/// Differs from CloudKit: other users' shares can't be accepted yet, so each item, and the operation, fails with
-/// `serverRejectedRequest`.
+/// ``CKContainer/accept(_:)-(CKShare.Metadata)`` as an operation, with the same errors for single shares. What concerns
+/// the account or the connection fails the operation, and each share that has no result yet.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     private struct Parameters {
         var items: [CKShare.Metadata]?
@@ -19,13 +21,13 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         parameters.items = shareMetadatas
     }
 
-    /// What the operation is about.
+    /// What the shares' URLs lead to, as a fetch of their metadata gave it.
     public var shareMetadatas: [CKShare.Metadata]? {
         get { parameters.items }
         set { parameters.items = newValue }
     }
 
-    /// Called once for each item, with the failure.
+    /// Called once for each share, with the share as the user sees it now.
     public var perShareResultBlock:
         ((_ shareMetadata: CKShare.Metadata, _ acceptShareResult: Result<CKShare, any Error>) -> Void)?
     {
@@ -54,18 +56,29 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     }
 
     override func execute(_ run: OperationRun) async {
-        let failure = await run.attempt { () throws(CKError) in throw CKError.noSharing }!
-        for item in parameters.items ?? [] {
+        let metadatas = withoutRepetitions(parameters.items ?? [])
+        var results: [CKShare.Metadata: Result<CKShare, any Error>] = [:]
+        let failure = await run.attempt { () throws(CKError) in
+            try run.container.checkAccount()
+            let outcomes = await run.container.core.account.accept(metadatas, run.options)
+            results = outcomes.results
+            if let failure = outcomes.failure { throw failure }
+        }
+        var outcomes = ItemOutcomes<AnyHashable>(failure: failure)
+        for metadata in metadatas {
+            // A partial failure has the errors under the shares' URLs.
+            let id = metadata.share.url.map { AnyHashable($0) } ?? AnyHashable(metadata)
+            let result = outcomes.outcome(results[metadata], of: id)
             if let block = parameters.each {
-                block(item, .failure(failure))
+                block(metadata, result)
             } else {
-                parameters.oldEach?(item, nil, failure)
+                parameters.oldEach?(metadata, try? result.get(), result.error)
             }
         }
         if let block = parameters.ended {
-            block(.failure(failure))
+            block(outcomes.result)
         } else {
-            parameters.oldEnd?(failure)
+            parameters.oldEnd?(outcomes.error)
         }
     }
 }

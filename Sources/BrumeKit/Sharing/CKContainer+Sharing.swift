@@ -1,20 +1,9 @@
 public import Foundation
 
-extension CKError {
-    /// The error of everything that accepts other users' shares.
-    static var noSharing: CKError {
-        CKError(
-            .serverRejectedRequest,
-            message:
-                "other users' shares can't be accepted yet; until then, give users access through records of the "
-                + "public database, whose roles the schema sets")
-    }
-}
-
 /// Finding other users' shares by their URLs, and taking part in them.
 ///
-/// The account of the container asks, and the share may be in any container of the server. Calls throw
-/// `notAuthenticated` without an account.
+/// The account of the container asks, and the share may be in any container of the server; the share's own container
+/// accepts. Calls throw `notAuthenticated` without an account.
 extension CKContainer {
     /// Asks the owners of shares for access, with one request to the server for each URL.
     ///
@@ -64,23 +53,35 @@ extension CKContainer {
         return results
     }
 
-    /// Takes part in a share.
+    /// Takes part in a share. From then on its zone is in ``sharedCloudDatabase``.
     ///
-    /// Differs from CloudKit: other users' shares can't be accepted yet, so this fails with `serverRejectedRequest`, at
-    /// once.
+    /// Accepting again succeeds. The container is that of the share: see ``CKShareMetadata/containerIdentifier``.
+    ///
+    /// Differs from CloudKit: the share of a single record can't be accepted yet and fails with
+    /// `serverRejectedRequest`; shares of whole zones can.
+    ///
+    /// - Returns: The share as the user sees it. The user is its ``CKShare/currentUserParticipant``, and its zone has
+    ///   the owner's user record name.
+    /// - Throws: `unknownItem` and `participantMayNeedVerification` as ``shareMetadata(for:)`` does; `invalidArguments`
+    ///   for the user's own share; `badContainer` for another container's; `tooManyParticipants` when the share is
+    ///   full; `limitExceeded` when the user has too many shared zones.
     @discardableResult
     public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
-        throw CKError.noSharing
+        try checkAccount()
+        return try await core.account.accept(metadata, callOptions)
     }
 
-    /// Takes part in shares.
+    /// Takes part in shares, with one request to the server for each; see ``accept(_:)-(CKShare.Metadata)``.
     ///
-    /// Differs from CloudKit: other users' shares can't be accepted yet, so this fails with `serverRejectedRequest`, at
-    /// once.
+    /// - Returns: What became of each share.
+    /// - Throws: What concerns the account or the connection; other shares may have been accepted by then.
     public func accept(
         _ metadatas: [CKShare.Metadata]
     ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
-        throw CKError.noSharing
+        try checkAccount()
+        let (results, failure) = await core.account.accept(metadatas, callOptions)
+        if let failure { throw failure }
+        return results
     }
 
     // MARK: With completion handlers
