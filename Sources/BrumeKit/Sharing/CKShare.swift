@@ -18,12 +18,11 @@ public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 /// - `invalidArguments` when a new share's root is not in the same request, or when a participant has a role or a
 ///   permission that none can be given;
 /// - `tooManyParticipants` above 100 participants beside the owner, pending ones included;
-/// - `permissionFailure` when the current user is neither the owner nor an administrator.
+/// - `permissionFailure` when the current user is neither the owner nor an administrator, unless all that they changed
+///   is that they removed themselves.
 ///
-/// Deleting the share's record ends it for all participants; the shared records stay.
-///
-/// Differs from CloudKit: owners can share, but other users can't accept yet: ``CKAcceptSharesOperation`` and its like
-/// fail with `serverRejectedRequest`.
+/// Deleting the share's record ends it for all participants; the shared records stay. Deleted in the
+/// ``CKContainer/sharedCloudDatabase``, the user leaves it, and it stays for the others.
 public class CKShare: CKRecord, @unchecked Sendable {
     // Sendable: what a share has beyond a record is behind the lock.
 

@@ -10,7 +10,9 @@ package struct OutgoingShare: Sendable {
     init(sent: CKShareState) {
         self.sent = sent
         do throws(CKError) {
-            save = .success(ShareSave(root: sent.root, edit: try sent.edit()))
+            let edit = try sent.edit()
+            try sent.checkRight(to: edit)
+            save = .success(ShareSave(root: sent.root, edit: edit))
         } catch {
             save = .failure(error)
         }
@@ -48,6 +50,26 @@ extension CKShareState {
         edit.unblocks = before.blockedUsers.subtracting(now.blockedUsers).sorted()
         edit.denials = before.requesters.subtracting(now.requesters).subtracting(edit.blocks).sorted()
         return edit
+    }
+
+    /// Whoever does not manage the share can remove themselves and change nothing else. The server says the same, and
+    /// refuses with it what is saved beside.
+    ///
+    /// - Throws: `permissionFailure`.
+    fileprivate func checkRight(to edit: ShareEdit) throws(CKError) {
+        // Without a current user nothing is known of who they are in the share.
+        guard let base, let user = base.currentUser, edit != ShareEdit() else { return }
+        let participant = base.view.participants.first { $0.user == user }
+        if participant?.role == .owner || participant?.role == .administrator { return }
+        var leaving = ShareEdit()
+        leaving.removals = participant.map { [$0.id] } ?? []
+        guard edit == leaving else {
+            throw CKError(
+                .permissionFailure,
+                message:
+                    "the share can't be saved: only its owner and administrators change its participants and permissions; "
+                    + "others may remove themselves alone")
+        }
     }
 
     private static func put(_ participant: CKShareParticipant, isNew: Bool) throws(CKError) -> ShareEdit.Put {

@@ -36,6 +36,40 @@ struct ShareEditTests {
         #expect(share.outgoing().shareSave == ShareSave(root: "l", edit: edit))
     }
 
+    @Test("of whoever does not manage the share can only remove themselves, and is refused unsent otherwise")
+    func participants() throws {
+        func share(_ role: ShareView.Role, asSeenBy user: Int) throws -> CKShare {
+            try ShareSamples.share(
+                ShareSamples.view([
+                    ShareSamples.accepted("a", user: 1, role: role), ShareSamples.accepted("b", user: 2),
+                ]), context: AnswerContext(currentUser: RandomShare.user(user)))
+        }
+        for role in [ShareView.Role.privateUser, .publicUser] {
+            let untouched = try share(role, asSeenBy: 1)
+            untouched[CKShare.SystemFieldKey.title] = "Theirs"
+            #expect(untouched.outgoing().refusal == nil, "what fields they may change the server says")
+            let leaving = try share(role, asSeenBy: 1)
+            leaving.removeParticipant(try #require(leaving.currentUserParticipant))
+            #expect(leaving.outgoing().shareSave?.edit.removals == ["a"])
+            let changes: [(CKShare) -> Void] = [
+                { $0.removeParticipant($0.participant("b")!) }, { $0.participant("b")!.permission = .readWrite },
+                { $0.allowsAccessRequests = true }, { $0.publicPermission = .readOnly },
+                { $0.addParticipant(ShareSamples.participant(email: "eve@example.com")) },
+            ]
+            for change in changes {
+                let share = try share(role, asSeenBy: 1)
+                change(share)
+                #expect(share.outgoing().refusal?.code == .permissionFailure)
+            }
+        }
+        let managed = try share(.administrator, asSeenBy: 1)
+        managed.removeParticipant(try #require(managed.participant("b")))
+        #expect(managed.outgoing().shareSave?.edit.removals == ["b"])
+        let stranger = try share(.administrator, asSeenBy: 7)
+        stranger.removeParticipant(try #require(stranger.participant("b")))
+        #expect(stranger.outgoing().refusal?.code == .permissionFailure)
+    }
+
     @Test("says what is different and never the list")
     func difference() throws {
         let share = try ShareSamples.share(
