@@ -1,8 +1,8 @@
 extension CKSyncEngine {
     /// How an engine works.
     public struct Configuration: Sendable {
-        /// The database to keep in step with: a private one. A public one traps. In the shared one there is nothing to
-        /// fetch, as shares can't be accepted yet, and what is sent there fails with `badDatabase`.
+        /// The database to keep in step with: a private or a shared one, each with an engine and a state of its own. A
+        /// public one traps. In the shared one zones can't be saved; deleting one leaves its shares.
         public var database: CKDatabase
 
         /// The state that the last ``CKSyncEngine/Event/stateUpdate(_:)`` of the launch before gave; nil at the first.

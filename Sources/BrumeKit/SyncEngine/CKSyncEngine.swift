@@ -1,7 +1,10 @@
 internal import BrumeModel
 
-/// Keeps an app's records in step with a private database: fetches what changes on the server, sends what the app says
-/// is to be sent, and tells a delegate.
+/// Keeps an app's records in step with a private or shared database: fetches what changes on the server, sends what the
+/// app says is to be sent, and tells a delegate.
+///
+/// In the shared database, zones come when the user accepts a share, and are deleted when the user leaves or is
+/// removed. A pending deletion of a zone leaves it.
 ///
 /// The app keeps its data and gives the engine the state of the launch before. It adds changes to ``state``, gives
 /// records when the delegate is asked for them, and takes what the delegate is told.
@@ -35,7 +38,7 @@ public final class CKSyncEngine: Sendable {
     public init(_ configuration: Configuration) {
         precondition(
             configuration.database.databaseScope != .public,
-            "CKSyncEngine: the public database has no changes to fetch; give it a private one")
+            "CKSyncEngine: the public database has no changes to fetch; give it a private or a shared one")
         database = configuration.database
         driver = SyncEngineDriver(configuration)
         state = State(driver: driver)

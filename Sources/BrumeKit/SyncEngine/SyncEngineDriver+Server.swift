@@ -39,8 +39,10 @@ extension SyncEngineDriver {
         case .firstFetchTokens(let zoneIDs):
             return .firstFetchTokens(
                 await result {
-                    try await database.recordZones(for: zoneIDs, database.callOptions)
-                        .compactMapValues { try? $0.get().firstFetchToken }
+                    let zones = try await database.recordZones(for: zoneIDs, database.callOptions)
+                    // Of several owners' zones some may have to be asked for again.
+                    for case .failure(let error as CKError) in zones.values where error.isTransient { throw error }
+                    return zones.compactMapValues { try? $0.get().firstFetchToken }
                 })
         case .modifyZones(let saves, let deletions): return .modifyZones(await modify(saves, deletions, database))
         case .modifyRecords(let batch): return .modifyRecords(await modify(batch, database))
@@ -55,12 +57,10 @@ extension SyncEngineDriver {
         }
     }
 
-    /// The name of the subscription that engines make: one for all of a user's devices.
+    /// The name of the subscription that engines make: one for all of a user's devices, in each database.
     private static let ownSubscriptionID = "CKSyncEngine"
 
     private func findOrMakeSubscription(_ database: CKDatabase) async throws {
-        // Nothing is there that could change.
-        if database.databaseScope == .shared { return }
         if let subscriptionID {
             if try await isThere(subscriptionID, database) { return }
         } else {
@@ -86,15 +86,16 @@ extension SyncEngineDriver {
     }
 
     func push(_ event: NotificationEvent, currentUser: String?) -> SyncEngineStateMachine.Push? {
-        // The device's one stream tells of the private database as well.
-        if database.databaseScope == .shared {
-            guard case .ready = event.kind else { return nil }
-        }
-        return switch event.kind {
-        case .ready: .opened
-        case .databaseChanged(.private), .fetchFromToken(.private): .databaseChanged
-        case .zoneChanged(let zone): CKRecordZone.ID(zone, currentUser: currentUser).map { .zoneChanged($0) }
-        case .databaseChanged, .fetchFromToken, .recordChanged, .unknown: nil
+        // The device's one stream tells of all databases.
+        let isShared = database.databaseScope == .shared
+        switch event.kind {
+        case .ready: return .opened
+        case .databaseChanged(let scope), .fetchFromToken(let scope):
+            return scope == (isShared ? .shared : .private) ? .databaseChanged : nil
+        case .zoneChanged(let zone):
+            // Zone subscriptions exist in private databases alone.
+            return isShared ? nil : CKRecordZone.ID(zone, currentUser: currentUser).map { .zoneChanged($0) }
+        case .recordChanged, .unknown: return nil
         }
     }
 }

@@ -200,19 +200,6 @@ struct SyncEngineDriverTests {
         await two.wait { $0.texts == ["a": "x"] }
     }
 
-    @Test("of a shared database has nothing to do, whatever happens in the private one")
-    func sharedDatabase() async throws {
-        let token = try server.addAccount("ada")
-        let one = NotesDevice(server.device(token: token), begins: false)
-        one.launch { $0.database = one.container.sharedCloudDatabase }
-        let database = server.device(token: token).privateCloudDatabase
-        try await database.save(CKRecordZone(zoneID: zone))
-        try await one.engine.fetchChanges()
-        #expect(!one.events.contains { $0.hasPrefix("fetched") })
-        #expect(one.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
-        #expect(await errorCode { try await one.engine.sendChanges() } == nil)
-    }
-
     @Test("is gone when the app lets go of it, in the midst of its work, and its calls leave nothing waiting")
     func letGo() async throws {
         let token = try server.addAccount("ada")
