@@ -22,6 +22,8 @@ public enum CallMethod: String, Hashable, Sendable {
     case fetchShareMetadata
     /// A request for access to a share.
     case requestShareAccess
+    /// The acceptance of a share.
+    case acceptShare
     /// The opening of a device's notification stream.
     case listen
 }

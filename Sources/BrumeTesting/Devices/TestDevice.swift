@@ -55,6 +55,9 @@ public final class TestDevice: Sendable {
     /// The user's own database.
     public var privateCloudDatabase: CKDatabase { container.privateCloudDatabase }
 
+    /// The zones that other users share with the account.
+    public var sharedCloudDatabase: CKDatabase { container.sharedCloudDatabase }
+
     /// The database that all users share.
     public var publicCloudDatabase: CKDatabase { container.publicCloudDatabase }
 

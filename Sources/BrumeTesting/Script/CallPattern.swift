@@ -43,6 +43,8 @@ public struct CallPattern: Sendable, CustomStringConvertible {
     public static let fetchShareMetadata = CallPattern(.fetchShareMetadata)
     /// Requests for access to shares, one call a URL.
     public static let requestShareAccess = CallPattern(.requestShareAccess)
+    /// Acceptances of shares, one call a share.
+    public static let acceptShare = CallPattern(.acceptShare)
     /// The opening of a device's notification stream. It has no answer, so nothing can happen after its effect.
     public static let listen = CallPattern(.listen)
 

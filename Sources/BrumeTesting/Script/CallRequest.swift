@@ -26,6 +26,7 @@ struct CallRequest {
         case .subscriptionsFetch, .subscriptionsList: self.method = .fetchSubscriptions
         case .sharesMetadata: self.method = .fetchShareMetadata
         case .sharesRequestAccess: self.method = .requestShareAccess
+        case .sharesAccept: self.method = .acceptShare
         case .notificationsOpen: self.method = .listen
         default: return nil
         }
@@ -56,7 +57,7 @@ struct CallRequest {
         case .recordsChanges:
             let request = try coder.decodeZoneChangesRequest(payload)
             zones.append(request.zone.name)
-            tokenUse = TokenExpiry.Use(database: request.database, zone: request.zone.name, token: request.token)
+            tokenUse = TokenExpiry.Use(database: request.database, zone: request.zone, token: request.token)
         case .databasesChanges:
             let request = try coder.decodeDatabaseChangesRequest(payload)
             tokenUse = TokenExpiry.Use(database: request.database, zone: nil, token: request.token)

@@ -10,7 +10,7 @@ final class TokenExpiry: Sendable {
     struct Use {
         let database: DatabaseScope
         /// Nil: of the database.
-        let zone: String?
+        let zone: ZoneID?
         /// Empty: from nil.
         let token: [UInt8]
     }
@@ -18,7 +18,7 @@ final class TokenExpiry: Sendable {
     private struct Scope: Hashable {
         let device: [UInt8]
         let database: DatabaseScope
-        let zone: String?
+        let zone: ZoneID?
     }
 
     private let zone: String?
@@ -31,7 +31,7 @@ final class TokenExpiry: Sendable {
 
     /// Whether the fetch's token has expired.
     func hasExpired(_ use: Use, device: [UInt8]) -> Bool {
-        if let zone, use.zone != zone { return false }
+        if let zone, use.zone?.name != zone { return false }
         let scope = Scope(device: device, database: use.database, zone: use.zone)
         return renewed.withLock { renewed in
             if use.token.isEmpty { renewed.insert(scope) }
