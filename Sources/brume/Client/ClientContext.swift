@@ -16,17 +16,31 @@ struct ClientContext: Sendable {
     init(_ invocation: Invocation, deviceName: String = Self.commandsDevice) async throws {
         let configuration = try Self.configuration(invocation, deviceName: deviceName)
         container = CKContainer(identifier: try CommandOptions.containerName(invocation), configuration: configuration)
-        let isPublic = invocation.command.option(named: "public") != nil && invocation.isOn("public")
-        if !isPublic, configuration.token == nil {
+        let scope = try Self.scope(invocation)
+        if scope != .public, configuration.token == nil {
             throw CommandError(
-                .notPermitted, "a private database needs an account, and none is named",
+                .notPermitted,
+                "a \(scope == .shared ? "shared" : "private") database needs an account, and none is named",
                 hint: "give its token with BRUME_TOKEN or --token-file; brume account add NAME makes one")
         }
-        database = isPublic ? container.publicCloudDatabase : container.privateCloudDatabase
+        database = container.database(with: scope)
         _ = try await container.ping(timeoutNanoseconds: CommandOptions.connectTimeoutNanoseconds(invocation))
     }
 
     static let commandsDevice = "commands"
+
+    /// The database that the options choose.
+    static func scope(_ invocation: Invocation) throws(UsageError) -> CKDatabase.Scope {
+        func has(_ option: String) -> Bool { invocation.command.option(named: option) != nil }
+        let isPublic = has("public") && invocation.isOn("public")
+        let isShared = has("shared") && invocation.isOn("shared") || has("owner") && invocation.text("owner") != nil
+        if isPublic, isShared {
+            throw UsageError(
+                "--public chooses another database than \(has("owner") ? "--owner" : "--shared"); give one of them",
+                command: invocation.command)
+        }
+        return isPublic ? .public : isShared ? .shared : .private
+    }
 
     /// The server and the account that the options name.
     static func configuration(
@@ -61,6 +75,21 @@ struct ClientContext: Sendable {
             throw CommandError(name: name, problem, example: "Notes")
         }
         return CKRecordZone.ID(zoneName: name)
+    }
+
+    /// The same, or the id of the zone of another user whom --owner names.
+    static func zoneID(_ name: String, _ invocation: Invocation) throws -> CKRecordZone.ID {
+        let zoneID = try zoneID(name)
+        guard let owner = invocation.text("owner") else { return zoneID }
+        guard Names.isUserRecordName(owner) else {
+            throw UsageError(
+                "--owner takes a user record name, an underscore and 32 hexadecimal digits, not \"\(owner)\"",
+                hint: "brume zones list --shared prints the owners")
+        }
+        if zoneID == .default {
+            throw UsageError("a default zone is shared with nobody", command: invocation.command)
+        }
+        return CKRecordZone.ID(zoneName: zoneID.zoneName, ownerName: owner)
     }
 
     static func recordID(_ name: String, zoneID: CKRecordZone.ID) throws(CommandError) -> CKRecord.ID {

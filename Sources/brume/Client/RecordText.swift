@@ -1,6 +1,11 @@
 internal import BrumeKit
 internal import Foundation
 
+extension CKRecordZone.ID {
+    /// The user record name of the zone's owner; nil for the account's own zones.
+    var otherOwner: String? { ownerName == CKCurrentUserDefaultName ? nil : ownerName }
+}
+
 /// Records as JSON, and as text for people.
 enum RecordText {
     static func fields(of record: CKRecord) -> [(key: String, value: TypedValue)] {
@@ -14,6 +19,7 @@ enum RecordText {
             ("name", .string(record.recordID.recordName)), ("type", .string(record.recordType)),
             ("zone", .string(record.recordID.zoneID.zoneName)),
         ]
+        if let owner = record.recordID.zoneID.otherOwner { members.append(("owner", .string(owner))) }
         if let tag = record.recordChangeTag { members.append(("changeTag", .string(tag))) }
         if let date = record.creationDate { members.append(("created", .string(TypedValue.text(of: date)))) }
         if let date = record.modificationDate { members.append(("modified", .string(TypedValue.text(of: date)))) }

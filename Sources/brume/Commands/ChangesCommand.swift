@@ -9,7 +9,8 @@ enum ChangesCommand {
         options: [
             OptionDefinition("since", "TOKEN", "the change token where the last fetch ended"),
             OptionDefinition("all", nil, "fetch page after page up to the head"),
-            OptionDefinition("limit", "N", "changes in a page"), CommandOptions.json,
+            OptionDefinition("limit", "N", "changes in a page"), CommandOptions.owner, CommandOptions.isShared,
+            CommandOptions.json,
         ] + CommandOptions.client,
         notes: [
             """
@@ -22,8 +23,13 @@ enum ChangesCommand {
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
+        let zoneID = try invocation.arguments.first.map { try ClientContext.zoneID($0, invocation) }
+        if (zoneID != nil) == (invocation.text("owner") == nil), try ClientContext.scope(invocation) == .shared {
+            throw UsageError(
+                "name a shared zone with its --owner; --shared alone is for which zones changed",
+                command: invocation.command)
+        }
         let database = try await ClientContext(invocation).database
-        let zoneID = try invocation.arguments.first.map { try ClientContext.zoneID($0) }
         let limit = try invocation.integer("limit", in: 1...400)
         var token = try invocation.text("since").map { (text) throws(UsageError) in
             guard let data = Data(base64Encoded: text), !data.isEmpty else {
@@ -85,9 +91,14 @@ enum ChangesCommand {
 
     private static func print(_ change: String, _ zoneID: CKRecordZone.ID, _ invocation: Invocation) {
         if invocation.isOn("json") {
-            Terminal.print(JSONValue.object([("change", .string(change)), ("zone", .string(zoneID.zoneName))]).line)
+            var members: [(key: String, value: JSONValue)] = [
+                ("change", .string(change)), ("zone", .string(zoneID.zoneName)),
+            ]
+            if let owner = zoneID.otherOwner { members.append(("owner", .string(owner))) }
+            Terminal.print(JSONValue.object(members).line)
         } else {
-            Terminal.print("\(change == "deleted" ? "-" : "+") \(zoneID.zoneName)")
+            let owner = zoneID.otherOwner.map { "  \($0)" } ?? ""
+            Terminal.print("\(change == "deleted" ? "-" : "+") \(zoneID.zoneName)\(owner)")
         }
     }
 }

@@ -95,6 +95,13 @@ enum CommandOptions {
 
     static let isPublic = OptionDefinition("public", nil, "the public database instead of the account's private one")
 
+    /// Chooses the shared database where a zone is named.
+    static let owner = OptionDefinition(
+        "owner", "USER", "the zone is this user's, who shares it with the account: a user record name")
+
+    static let isShared = OptionDefinition(
+        "shared", nil, "the database of zones that other users share with the account")
+
     static let clientNote = """
         The server comes from --server and --ca or the variables BRUME_SERVER and BRUME_CA, the account's token from BRUME_TOKEN or \
         --token-file; `brume dev` prints the variables ready to paste.

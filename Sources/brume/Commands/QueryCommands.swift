@@ -11,7 +11,7 @@ enum QueryCommands {
             OptionDefinition(
                 "sort", "KEY", "sort by a key; KEY:desc: downwards; KEY:LAT:LON: by the distance from there",
                 repeats: true),
-            OptionDefinition("zone", "ZONE", "the zone (default: all zones)"),
+            OptionDefinition("zone", "ZONE", "the zone (default: all zones)"), CommandOptions.owner,
         ]
 
     static let query = CommandDefinition(
@@ -146,8 +146,11 @@ enum QueryCommands {
             key: parts[0], relativeLocation: CLLocation(latitude: latitude, longitude: longitude))
     }
 
-    private static func zoneID(_ invocation: Invocation) throws(CommandError) -> CKRecordZone.ID? {
-        guard let name = invocation.text("zone") else { return nil }
-        return try ClientContext.zoneID(name)
+    private static func zoneID(_ invocation: Invocation) throws -> CKRecordZone.ID? {
+        if let name = invocation.text("zone") { return try ClientContext.zoneID(name, invocation) }
+        if invocation.text("owner") != nil {
+            throw UsageError("--owner is the owner of a zone: name it with --zone", command: invocation.command)
+        }
+        return nil
     }
 }

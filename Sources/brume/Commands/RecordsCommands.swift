@@ -13,7 +13,7 @@ enum RecordsCommands {
             arguments: [zone, ArgumentDefinition("NAME", "the record's name", repeats: true)],
             options: [
                 OptionDefinition("keys", "KEY", "print these fields only", repeats: true), CommandOptions.isPublic,
-                CommandOptions.json,
+                CommandOptions.owner, CommandOptions.json,
             ] + CommandOptions.client,
             notes: ["With --json one record a line.", CommandOptions.clientNote], body: .asynchronous(get)),
         CommandDefinition(
@@ -26,7 +26,7 @@ enum RecordsCommands {
                 OptionDefinition("type", "TYPE", "the record type; needed for a new record"),
                 OptionDefinition("json-fields", "JSON", "fields as a JSON object"),
                 OptionDefinition("new", nil, "fail when the record exists"), CommandOptions.isPublic,
-                CommandOptions.json,
+                CommandOptions.owner, CommandOptions.json,
             ] + CommandOptions.client,
             notes: [
                 """
@@ -45,12 +45,12 @@ enum RecordsCommands {
         CommandDefinition(
             ["records", "delete"], "delete records, and say which were not there; that is no error",
             arguments: [zone, ArgumentDefinition("NAME", "the record's name", repeats: true)],
-            options: [CommandOptions.isPublic] + CommandOptions.client, notes: [CommandOptions.clientNote],
-            body: .asynchronous(delete)),
+            options: [CommandOptions.isPublic, CommandOptions.owner] + CommandOptions.client,
+            notes: [CommandOptions.clientNote], body: .asynchronous(delete)),
     ]
 
     private static func get(_ invocation: Invocation) async throws -> ExitCode {
-        let zoneID = try ClientContext.zoneID(invocation.arguments[0])
+        let zoneID = try ClientContext.zoneID(invocation.arguments[0], invocation)
         let ids = try invocation.arguments.dropFirst().map { try ClientContext.recordID($0, zoneID: zoneID) }
         let keys = invocation.texts("keys")
         let context = try await ClientContext(invocation)
@@ -74,7 +74,7 @@ enum RecordsCommands {
     }
 
     private static func save(_ invocation: Invocation) async throws -> ExitCode {
-        let zoneID = try ClientContext.zoneID(invocation.arguments[0])
+        let zoneID = try ClientContext.zoneID(invocation.arguments[0], invocation)
         let id = try ClientContext.recordID(invocation.arguments[1], zoneID: zoneID)
         let fields = try fields(invocation)
         let context = try await ClientContext(invocation)
@@ -138,7 +138,7 @@ enum RecordsCommands {
     }
 
     private static func delete(_ invocation: Invocation) async throws -> ExitCode {
-        let zoneID = try ClientContext.zoneID(invocation.arguments[0])
+        let zoneID = try ClientContext.zoneID(invocation.arguments[0], invocation)
         // A name that is given twice is deleted once.
         let ids = try invocation.arguments.dropFirst().reduce(into: [CKRecord.ID]()) { ids, name in
             let id = try ClientContext.recordID(name, zoneID: zoneID)

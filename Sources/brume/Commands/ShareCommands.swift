@@ -2,7 +2,7 @@ internal import BrumeKit
 internal import BrumeModel
 internal import Foundation
 
-/// `brume shares`: share records and zones, and see where the URL of a share leads.
+/// `brume shares`: share records and zones, see where the URL of a share leads, and take part.
 enum ShareCommands {
     private static let zone = ArgumentDefinition("ZONE", "the zone's name")
     private static let record = ArgumentDefinition(
@@ -11,57 +11,54 @@ enum ShareCommands {
         "USER", "an e-mail address, a phone number, a user record name, or the word anybody", repeats: true)
     private static let shared = OptionDefinition(
         "record", "RECORD", "the shared record's name; left out: the whole zone is shared")
-    private static let url = ArgumentDefinition("URL", "the URL of a share")
 
-    static let definitions = [
-        CommandDefinition(
-            ["shares", "list"], "list the shares of zones",
-            arguments: [
-                ArgumentDefinition("ZONE", "a zone's name; left out: all zones", isOptional: true, repeats: true)
-            ],
-            options: [CommandOptions.json] + CommandOptions.client, notes: [CommandOptions.clientNote],
-            body: .asynchronous(list)),
-        CommandDefinition(
-            ["shares", "create"], "share a record with all that is below it, or a whole zone",
-            arguments: [zone, record],
-            options: [
-                OptionDefinition("title", "TEXT", "what those who are invited are shown"), permission("public", "none"),
-                OptionDefinition("requests", nil, "let whoever has the URL ask for access"), CommandOptions.json,
-            ] + CommandOptions.client,
-            notes: [
-                "Prints the URL. What is below a record are those whose parents lead to it.", CommandOptions.clientNote,
-            ],
-            examples: ["brume shares create Lists groceries --title Groceries"], body: .asynchronous(create)),
-        CommandDefinition(
-            ["shares", "show"], "print a share: its URL, who takes part, who asks to", arguments: [zone, record],
-            options: [CommandOptions.json] + CommandOptions.client, notes: [CommandOptions.clientNote],
-            body: .asynchronous(show)),
-        CommandDefinition(
-            ["shares", "add"], "invite users, or change what participants may do", arguments: [zone, users],
-            options: [shared, permission("permission", "read")] + CommandOptions.client,
-            notes: [
-                """
-                Whoever is invited by an address or a number takes part once their account has it (brume account handles). \
-                anybody makes an invitation with a URL of its own, for whoever comes first.
-                """, CommandOptions.clientNote,
-            ],
-            examples: ["brume shares add Lists bob@example.com --record groceries --permission write"],
-            body: .asynchronous(add)),
-        CommandDefinition(
-            ["shares", "remove"], "remove participants and invitations, and deny requests", arguments: [zone, users],
-            options: [shared] + CommandOptions.client, notes: [CommandOptions.clientNote], body: .asynchronous(remove)),
-        CommandDefinition(
-            ["shares", "delete"], "end a share; what was shared stays", arguments: [zone, record],
-            options: CommandOptions.client, notes: [CommandOptions.clientNote], body: .asynchronous(delete)),
-        CommandDefinition(
-            ["shares", "open"], "print what the URL of a share leads to", arguments: [url],
-            options: [CommandOptions.json] + CommandOptions.client, notes: [CommandOptions.clientNote],
-            body: .asynchronous(open)),
-        CommandDefinition(
-            ["shares", "ask"], "ask the owner of a share for access", arguments: [url], options: CommandOptions.client,
-            notes: ["It is not told whether there is such a share.", CommandOptions.clientNote],
-            body: .asynchronous(ask)),
-    ]
+    static let definitions =
+        [
+            CommandDefinition(
+                ["shares", "list"], "list the shares of zones",
+                arguments: [
+                    ArgumentDefinition("ZONE", "a zone's name; left out: all zones", isOptional: true, repeats: true)
+                ],
+                options: [CommandOptions.json] + CommandOptions.client, notes: [CommandOptions.clientNote],
+                body: .asynchronous(list)),
+            CommandDefinition(
+                ["shares", "create"], "share a record with all that is below it, or a whole zone",
+                arguments: [zone, record],
+                options: [
+                    OptionDefinition("title", "TEXT", "what those who are invited are shown"),
+                    permission("public", "none"),
+                    OptionDefinition("requests", nil, "let whoever has the URL ask for access"), CommandOptions.json,
+                ] + CommandOptions.client,
+                notes: [
+                    "Prints the URL. What is below a record are those whose parents lead to it.",
+                    CommandOptions.clientNote,
+                ],
+                examples: ["brume shares create Lists groceries --title Groceries"], body: .asynchronous(create)),
+            CommandDefinition(
+                ["shares", "show"], "print a share: its URL, who takes part, who asks to", arguments: [zone, record],
+                options: [CommandOptions.owner, CommandOptions.json] + CommandOptions.client,
+                notes: [CommandOptions.clientNote],
+                body: .asynchronous(show)),
+            CommandDefinition(
+                ["shares", "add"], "invite users, or change what participants may do", arguments: [zone, users],
+                options: [shared, permission("permission", "read")] + CommandOptions.client,
+                notes: [
+                    """
+                    Whoever is invited by an address or a number takes part once their account has it (brume account handles). \
+                    anybody makes an invitation with a URL of its own, for whoever comes first.
+                    """, CommandOptions.clientNote,
+                ],
+                examples: ["brume shares add Lists bob@example.com --record groceries --permission write"],
+                body: .asynchronous(add)),
+            CommandDefinition(
+                ["shares", "remove"], "remove participants and invitations, and deny requests",
+                arguments: [zone, users],
+                options: [shared] + CommandOptions.client, notes: [CommandOptions.clientNote],
+                body: .asynchronous(remove)),
+            CommandDefinition(
+                ["shares", "delete"], "end a share; what was shared stays", arguments: [zone, record],
+                options: CommandOptions.client, notes: [CommandOptions.clientNote], body: .asynchronous(delete)),
+        ] + participation
 
     private static func permission(_ name: String, _ fallback: String) -> OptionDefinition {
         OptionDefinition(
@@ -186,38 +183,14 @@ enum ShareCommands {
         return .done
     }
 
-    // MARK: By URL
-
-    private static func open(_ invocation: Invocation) async throws -> ExitCode {
-        let metadata = try await ClientContext(invocation).container.shareMetadata(for: try url(invocation))
-        if invocation.isOn("json") {
-            Terminal.print(ShareText.json(metadata).line)
-        } else {
-            for line in ShareText.lines(metadata) { Terminal.print(line) }
-        }
-        return .done
-    }
-
-    private static func ask(_ invocation: Invocation) async throws -> ExitCode {
-        let url = try url(invocation)
-        _ = try await ClientContext(invocation).container.requestShareAccess(for: [url])[url]?.get()
-        Terminal.print("asked; the owner is told if there is such a share and it lets users ask")
-        return .done
-    }
-
     // MARK: What the command line names
-
-    private static func url(_ invocation: Invocation) throws -> URL {
-        guard let url = URL(string: invocation.arguments[0]), url.scheme != nil else {
-            throw CommandError(.usage, "\(invocation.arguments[0]) is no URL; it begins with https://")
-        }
-        return url
-    }
 
     private static func place(
         _ invocation: Invocation, root: String?
     ) throws -> (zoneID: CKRecordZone.ID, root: CKRecord.ID?) {
-        let zoneID = try ClientContext.zoneID(invocation.arguments[0])
+        let name = invocation.arguments[0]
+        let takesOwner = invocation.command.option(named: "owner") != nil
+        let zoneID = try takesOwner ? ClientContext.zoneID(name, invocation) : ClientContext.zoneID(name)
         return (zoneID, try root.map { try ClientContext.recordID($0, zoneID: zoneID) })
     }
 

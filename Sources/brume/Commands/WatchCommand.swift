@@ -11,7 +11,7 @@ enum WatchCommand {
             OptionDefinition("type", "TYPE", "subscribe to records of this type, in the default zone too"),
             OptionDefinition("where", "PREDICATE", "only those that match, such as 'pages > 10 AND done == 0'"),
             OptionDefinition("fields", "KEYS", "print these fields of them too, up to three: title,pages"),
-            CommandOptions.isPublic,
+            CommandOptions.isPublic, CommandOptions.isShared,
             OptionDefinition("no-subscribe", nil, "save no subscription: print what those that exist give"),
             OptionDefinition("count", "N", "end after N notifications of changes"), CommandOptions.json,
         ] + CommandOptions.client,
@@ -21,7 +21,7 @@ enum WatchCommand {
             comes of it. It is a device of its own, in the folder watch of --state, so that it is told what other commands on \
             this machine do; two that run at the same time need a --state each. "watching" on \
             stderr, with --json the notification "ready", says that it has begun. The public database has --type alone; it has \
-            no changes to fetch.
+            no changes to fetch. The shared one is watched as a whole.
             """,
             """
             fetchFromToken is no change: it says that the server keeps no more of what happened before, so fetch the changes, or \
@@ -32,6 +32,13 @@ enum WatchCommand {
         body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
+        let scope = try ClientContext.scope(invocation)
+        if scope == .shared,
+            let option = ["zone", "type", "where", "fields"].first(where: { invocation.text($0) != nil })
+        {
+            throw UsageError(
+                "--\(option) does not go with --shared, whose zones are watched together", command: invocation.command)
+        }
         let context = try await ClientContext(invocation, deviceName: "watch")
         let count = try invocation.integer("count", in: 1...1_000_000_000)
         var subscriptionID: String?
@@ -41,7 +48,7 @@ enum WatchCommand {
                 subscription = try querySubscription(type, invocation)
             } else if invocation.text("where") != nil || invocation.text("fields") != nil {
                 throw CommandError(.usage, "--where and --fields need --type: which records?")
-            } else if invocation.isOn("public") {
+            } else if scope == .public {
                 throw CommandError(
                     .usage,
                     "the public database tells of records alone: name them with --type, and --where if not all of them")
@@ -62,7 +69,7 @@ enum WatchCommand {
                 isReady = true
                 continue
             }
-            if let subscriptionID, !comes(event, of: subscriptionID, inPublic: invocation.isOn("public")) { continue }
+            if let subscriptionID, !comes(event, of: subscriptionID, in: scope) { continue }
             Terminal.print(line(of: event, isJSON: invocation.isOn("json")))
             if !isChange(event) { continue }
             printed += 1
@@ -73,9 +80,19 @@ enum WatchCommand {
 
     /// Whether an event is of this subscription: the device also gets those of subscriptions that earlier commands
     /// made.
-    private static func comes(_ event: NotificationEvent, of subscriptionID: String, inPublic: Bool) -> Bool {
-        if case .fetchFromToken(let database) = event.kind { return (database == .public) == inPublic }
-        return event.subscriptionID == subscriptionID
+    private static func comes(
+        _ event: NotificationEvent, of subscriptionID: String, in scope: CKDatabase.Scope
+    ) -> Bool {
+        switch event.kind {
+        case .fetchFromToken(let database): return isScope(database, scope)
+        // The private and the shared database may each have a subscription of that name.
+        case .databaseChanged(let database): return isScope(database, scope) && event.subscriptionID == subscriptionID
+        case .ready, .zoneChanged, .recordChanged, .unknown: return event.subscriptionID == subscriptionID
+        }
+    }
+
+    private static func isScope(_ database: DatabaseScope, _ scope: CKDatabase.Scope) -> Bool {
+        Int(database.rawValue) == scope.rawValue
     }
 
     private static func querySubscription(_ type: String, _ invocation: Invocation) throws -> CKSubscription {
@@ -143,6 +160,13 @@ enum WatchCommand {
         if case .fetchFromToken = event.kind { false } else { true }
     }
 
+    private static func isOfShared(_ event: NotificationEvent) -> Bool {
+        switch event.kind {
+        case .databaseChanged(.shared), .fetchFromToken(.shared): true
+        default: false
+        }
+    }
+
     /// The line that is printed for an event.
     static func line(of event: NotificationEvent, isJSON: Bool) -> String {
         let (kind, zone): (String, String?) =
@@ -160,6 +184,7 @@ enum WatchCommand {
         if isJSON {
             var members: [(key: String, value: JSONValue)] = [("notification", .string(kind))]
             if let zone { members.append(("zone", .string(zone))) }
+            if isOfShared(event) { members.append(("database", .string("shared"))) }
             if let change {
                 members.append(("database", .string(change.database == .public ? "public" : "private")))
                 members.append(("record", .string(change.recordName)))
@@ -173,9 +198,10 @@ enum WatchCommand {
             }
             return JSONValue.object(members).line
         }
-        guard isChange(event) else { return "\(kind)  earlier changes are not kept: fetch them, or query again" }
+        let what = isOfShared(event) ? "\(kind) shared" : kind
+        guard isChange(event) else { return "\(what)  earlier changes are not kept: fetch them, or query again" }
         let record = change.map { " \($0.recordName)" } ?? ""
         let values = fields.map { "  \($0.key)=\($0.value.line)" }.joined()
-        return "\(date)  \(kind)\(zone.map { " \($0)" } ?? "")\(record)  \(event.subscriptionID)\(values)"
+        return "\(date)  \(what)\(zone.map { " \($0)" } ?? "")\(record)  \(event.subscriptionID)\(values)"
     }
 }

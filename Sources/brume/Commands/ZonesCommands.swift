@@ -1,20 +1,22 @@
 internal import BrumeKit
 internal import BrumeModel
 
-/// `brume zones`: the zones of the account's private database.
+/// `brume zones`: the zones of the account's private database, and those that others share with it.
 enum ZonesCommands {
     static let definitions = [
         CommandDefinition(
-            ["zones", "list"], "list the account's zones", options: [CommandOptions.json] + CommandOptions.client,
+            ["zones", "list"], "list the account's zones",
+            options: [CommandOptions.isShared, CommandOptions.json] + CommandOptions.client,
             notes: [
                 """
-                Each with its name and CloudKit's capabilities: changes can be fetched since a token, saves can be atomic, \
+                Each with its name, with --shared its owner, and CloudKit's capabilities: changes can be fetched since a token, saves can be atomic, \
                 and its records could be shared.
                 """, CommandOptions.clientNote,
             ], body: .asynchronous(list)),
         CommandDefinition(
-            ["zones"], "list the account's zones", options: [CommandOptions.json] + CommandOptions.client,
-            isHidden: true, body: .asynchronous(list)),
+            ["zones"], "list the account's zones",
+            options: [CommandOptions.isShared, CommandOptions.json] + CommandOptions.client, isHidden: true,
+            body: .asynchronous(list)),
         CommandDefinition(
             ["zones", "create"], "make zones; those that exist stay as they are",
             arguments: [ArgumentDefinition("NAME", "the zone's name", repeats: true)], options: CommandOptions.client,
@@ -28,7 +30,8 @@ enum ZonesCommands {
 
     private static func list(_ invocation: Invocation) async throws -> ExitCode {
         let zones = try await ClientContext(invocation).database.allRecordZones()
-        for zone in zones.sorted(by: { $0.zoneID.zoneName < $1.zoneID.zoneName }) {
+        func order(_ zone: CKRecordZone) -> (String, String) { (zone.zoneID.zoneName, zone.zoneID.ownerName) }
+        for zone in zones.sorted(by: { order($0) < order($1) }) {
             let capabilities = [
                 (CKRecordZone.Capabilities.fetchChanges, "changes"), (.atomic, "atomic"), (.sharing, "sharing"),
             ].filter { zone.capabilities.contains($0.0) }.map(\.1)
@@ -39,7 +42,8 @@ enum ZonesCommands {
                         ("capabilities", .array(capabilities.map { .string($0) })),
                     ]).line)
             } else {
-                Terminal.print(([zone.zoneID.zoneName] + capabilities).joined(separator: "  "))
+                let owner = zone.zoneID.otherOwner.map { [$0] } ?? []
+                Terminal.print(([zone.zoneID.zoneName] + owner + capabilities).joined(separator: "  "))
             }
         }
         return .done

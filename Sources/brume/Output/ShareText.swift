@@ -47,7 +47,23 @@ enum ShareText {
         ].compactMap(\.self)
     }
 
+    /// A share that was accepted just now.
+    static func acceptedLines(_ share: CKShare) -> [String] {
+        let zoneID = share.recordID.zoneID
+        return [
+            "zone      \(zoneID.zoneName)", "owner     \(zoneID.ownerName)",
+            "you       may \(verb(share.currentUserParticipant?.permission ?? .unknown))",
+        ]
+    }
+
     // MARK: JSON
+
+    static func acceptedJSON(_ share: CKShare) -> JSONValue {
+        .object([
+            ("zone", .string(share.recordID.zoneID.zoneName)), ("owner", .string(share.recordID.zoneID.ownerName)),
+            ("permission", .string(verb(share.currentUserParticipant?.permission ?? .unknown))),
+        ])
+    }
 
     static func json(_ share: CKShare, root: String?) -> JSONValue {
         .object([
