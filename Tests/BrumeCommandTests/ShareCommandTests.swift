@@ -82,6 +82,37 @@ struct ShareCommandTests {
         #expect(try server.run("shares", "delete", "Lists").status == 0)
     }
 
+    @Test("a whole zone, which another user accepts, changes and leaves")
+    func participation() throws {
+        let created = try server.run("shares", "create", "Lists", "--public", "write", "--json")
+        let url = try #require(try created.json()["url"]?.text)
+        try fails(.failed, "shares", "accept", url)
+        let accepted = try server.run("shares", "accept", url, "--json", account: "b")
+        #expect(accepted.status == 0, "\(accepted.errors)")
+        let owner = try #require(try accepted.json()["owner"]?.text)
+        #expect(try accepted.json()["zone"]?.text == "Lists" && accepted.json()["permission"]?.text == "write")
+        let zones = try server.run("zones", "list", "--shared", account: "b").output
+        #expect(zones.count == 1 && zones[0].hasPrefix("Lists  \(owner)"), "\(zones)")
+        #expect(
+            try server.run("changes", "--shared", account: "b").output.contains { $0.hasPrefix("+ Lists  \(owner)") })
+        let saved = try server.run("records", "save", "Lists", "list", "title=Ours", "--owner", owner, account: "b")
+        #expect(saved.status == 0, "\(saved.errors)")
+        let seen = try server.run("records", "get", "Lists", "list", "--json").json()
+        #expect(seen["fields"]?["title"]?.text == "Ours")
+        let found = try server.run(
+            "records", "query", "--type", "List", "--zone", "Lists", "--owner", owner, "--json", account: "b")
+        #expect(try found.json()["owner"]?.text == owner, "\(found.errors)")
+        let changes = try server.run("changes", "Lists", "--owner", owner, account: "b")
+        #expect(changes.output.contains { $0.hasPrefix("+ list") }, "\(changes.errors)")
+        for word in ["left Lists", "there was no shared zone Lists"] {
+            let left = try server.run("shares", "leave", "Lists", "--owner", owner, account: "b")
+            #expect(left.status == 0 && left.output == [word], "\(left.output) \(left.errors)")
+        }
+        #expect(try server.run("zones", "list", "--shared", account: "b").output.isEmpty)
+        try fails(.notFound, "records", "get", "Lists", "list", "--owner", owner, account: "b")
+        #expect(try server.run("records", "get", "Lists", "list").status == 0)
+    }
+
     @Test("what makes no sense is said to")
     func mistakes() throws {
         try fails(.usage, "shares", "create", "Lists", "list", "--public", "all")

@@ -47,6 +47,24 @@ struct ServerScriptCallTests {
         }
     }
 
+    @Test("makes the acceptance of a share fail, or break its connection after it, which changes nothing")
+    func acceptance() async throws {
+        try await TestServer.run { server in
+            let (owner, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            try await owner.privateCloudDatabase.save(notes)
+            let share = CKShare(recordZoneID: notes.zoneID)
+            share.publicPermission = .readWrite
+            try await owner.privateCloudDatabase.save(share)
+            let metadata = try await bob.container.shareMetadata(for: #require(share.url))
+            server.script.fail(.acceptShare.from("bob"), with: .zoneBusy)
+            #expect(await failure { try await bob.container.accept(metadata) }?.code == .zoneBusy)
+            server.script.breakConnection(during: .acceptShare, .afterEffect)
+            let accepted = try await bob.container.accept(metadata)
+            #expect(accepted.currentUserParticipant?.acceptanceStatus == .accepted)
+            #expect(server.calls(.acceptShare).count == 3)
+        }
+    }
+
     @Test("makes a conflict that has the server's record")
     func conflict() async throws {
         try await TestServer.run { server in
