@@ -164,6 +164,7 @@ struct SharedDatabaseTests {
         let page = try await database.databaseChanges(since: nil)
         #expect(page.modifications.isEmpty && page.deletions.isEmpty && !page.moreComing)
         #expect(try await database.databaseChanges(since: page.changeToken).modifications.isEmpty)
+        try await desk.save("first", "The type is known.")
         let zone = CKRecordZone.ID(zoneName: "Lists", ownerName: try await desk.owner.userRecordID().recordName)
         let id = CKRecord.ID(recordName: "x", zoneID: zone)
         #expect(await code { try await database.recordZone(for: zone) } == .zoneNotFound)

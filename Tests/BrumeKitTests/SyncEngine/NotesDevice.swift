@@ -151,6 +151,7 @@ final class NotesDevice: CKSyncEngineDelegate {
             let pending = Set(syncEngine.state.pendingRecordZoneChanges)
             for modification in changes.modifications {
                 let record = modification.record
+                if record is CKShare { continue }
                 // The save of an edit finds the conflict.
                 if pending.contains(.saveRecord(record.recordID)) { continue }
                 if pending.contains(.deleteRecord(record.recordID)) { continue }
