@@ -3790,7 +3790,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   (ProtobufCMessageInit) brume__store__v1__snapshot_block__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_shared_zone__field_descriptors[3] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_shared_zone__field_descriptors[4] =
 {
   {
     "zone",
@@ -3828,8 +3828,21 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_shared_zone__fi
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "earlier_end",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotSharedZone, earlier_end),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_shared_zone__field_indices_by_name[] = {
+  3,   /* field[3] = earlier_end */
   2,   /* field[2] = is_ended */
   1,   /* field[1] = position */
   0,   /* field[0] = zone */
@@ -3837,7 +3850,7 @@ static const unsigned brume__store__v1__snapshot_shared_zone__field_indices_by_n
 static const ProtobufCIntRange brume__store__v1__snapshot_shared_zone__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_shared_zone__descriptor =
 {
@@ -3847,7 +3860,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_shared_zone__descrip
   "Brume__Store__V1__SnapshotSharedZone",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotSharedZone),
-  3,
+  4,
   brume__store__v1__snapshot_shared_zone__field_descriptors,
   brume__store__v1__snapshot_shared_zone__field_indices_by_name,
   1,  brume__store__v1__snapshot_shared_zone__number_ranges,

@@ -142,11 +142,16 @@ package struct SnapshotSharedZone: Equatable, Sendable {
     /// Of that change.
     package var position: ChangePosition
     package var isEnded: Bool
+    /// Of the end of an earlier part in a zone of the name; ``ChangePosition/start`` if there was none.
+    package var earlierEnd: ChangePosition
 
-    package init(zone: SharedZone, position: ChangePosition, isEnded: Bool) {
+    package init(
+        zone: SharedZone, position: ChangePosition, isEnded: Bool, earlierEnd: ChangePosition = .start
+    ) {
         self.zone = zone
         self.position = position
         self.isEnded = isEnded
+        self.earlierEnd = earlierEnd
     }
 }
 

@@ -139,6 +139,7 @@ extension Shard {
             resultsLimit: request.resultsLimit)
         return DatabaseChangesPage(
             changed: page.changed, deletions: page.deletions.map { .init(zone: $0.zone, reason: $0.reason) },
-            token: sharedSealer.seal(page.token, scope: scope), moreComing: page.moreComing)
+            token: sharedSealer.seal(page.token, scope: scope), moreComing: page.moreComing,
+            earlierDeletions: page.earlierDeletions.map { .init(zone: $0.zone, reason: $0.reason) })
     }
 }

@@ -52,6 +52,7 @@ extension MessageArena {
         message.pointee.zone = sharedZone(zone.zone)
         message.pointee.position = zone.position.rawValue
         message.pointee.is_ended = zone.isEnded ? 1 : 0
+        message.pointee.earlier_end = zone.earlierEnd.rawValue
         return message
     }
 }

@@ -156,7 +156,8 @@ extension StoreCoder {
                 }
                 return SnapshotSharedZone(
                     zone: try sharedZone(named), position: ChangePosition(rawValue: zone.pointee.position),
-                    isEnded: zone.pointee.is_ended != 0)
+                    isEnded: zone.pointee.is_ended != 0,
+                    earlierEnd: ChangePosition(rawValue: zone.pointee.earlier_end))
             }
             block.askedZones = try values(message.pointee.asked_zones, message.pointee.n_asked_zones, askedZone)
             return block

@@ -29,8 +29,10 @@ extension Database {
                 zones: ChangeToken(kind: .database, epoch: 0, incarnation: 0, position: .start),
                 touchRun: touches.run, touchSequence: touchSequence),
             moreComing: false)
-        for entry in sharedZones.current(after: position) {
+        let begin = position
+        for entry in sharedZones.current(after: begin) {
             if entry.isEnded, entry.position <= firstFetchHead { continue }
+            let cameAgain = !entry.isEnded && entry.earlierEnd > max(begin, firstFetchHead)
             if page.changed.count + page.deletions.count >= countLimit {
                 page.moreComing = true
                 break
@@ -38,6 +40,8 @@ extension Database {
             if entry.isEnded {
                 page.deletions.append(.init(zone: entry.zone.id, reason: .deleted))
             } else {
+                // What the device has of the earlier part goes first.
+                if cameAgain { page.earlierDeletions.append(.init(zone: entry.zone.id, reason: .deleted)) }
                 page.changed.append(entry.zone.id)
             }
             position = entry.position

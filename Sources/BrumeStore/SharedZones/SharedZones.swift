@@ -11,6 +11,9 @@ package struct SharedZones: Equatable, Sendable {
         /// Of the change in the user's own database that put or ended it.
         var position: ChangePosition
         var isEnded = false
+        /// Of the end of the user's earlier part in a zone of that name, if there was one; ``ChangePosition/start`` if
+        /// not.
+        var earlierEnd = ChangePosition.start
     }
 
     /// A forgotten one keeps its place, without a name, for another.
@@ -90,8 +93,10 @@ package struct SharedZones: Equatable, Sendable {
     mutating func put(_ zone: SharedZone, at position: ChangePosition) {
         asked.remove(AskedZone(owner: zone.id.owner, incarnation: zone.incarnation))
         let index = place(of: zone.id)
-        if entries[index].isEnded { endedCount -= 1 }
-        entries[index] = Entry(zone: zone, position: position)
+        let former = entries[index]
+        if former.isEnded { endedCount -= 1 }
+        entries[index] = Entry(
+            zone: zone, position: position, earlierEnd: former.isEnded ? former.position : former.earlierEnd)
         append(index, position)
     }
 
@@ -108,7 +113,9 @@ package struct SharedZones: Equatable, Sendable {
 
     /// Takes an entry of a snapshot, which holds them in order. Returns false if it can't be one.
     mutating func load(_ entry: Entry) -> Bool {
-        guard entry.position > feed.last?.position ?? .start, indexOfID[entry.zone.id] == nil else { return false }
+        guard entry.position > feed.last?.position ?? .start, entry.earlierEnd < entry.position,
+            indexOfID[entry.zone.id] == nil
+        else { return false }
         let index = place(of: entry.zone.id)
         entries[index] = entry
         if entry.isEnded { endedCount += 1 }

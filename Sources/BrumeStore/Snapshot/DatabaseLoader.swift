@@ -78,7 +78,9 @@ package final class DatabaseLoader {
                 try check(zone.position)
                 guard database.id.scope == .private,
                     database.sharedZones.load(
-                        .init(zone: zone.zone, position: zone.position, isEnded: zone.isEnded))
+                        .init(
+                            zone: zone.zone, position: zone.position, isEnded: zone.isEnded, earlierEnd: zone.earlierEnd
+                        ))
                 else { throw Problem(text: "a zone of another user stands there that the server would not have kept") }
             }
             for zone in block.askedZones {

@@ -96,6 +96,7 @@ extension SimulatedDevice {
                 guard case .success(let page) = decoded else { return simulation.violated("an answer can't be read") }
                 simulation.wasAnswered()
                 shared.token = page.token
+                for deletion in page.earlierDeletions { shared.zones[deletion.zone] = nil }
                 for zone in page.changed { shared.stale.insert(zone) }
                 for deletion in page.deletions {
                     shared.zones[deletion.zone] = nil

@@ -646,10 +646,14 @@ struct  Brume__Store__V1__SnapshotSharedZone
    */
   uint64_t position;
   protobuf_c_boolean is_ended;
+  /*
+   * position of the end of an earlier part in a zone of the name; 0: none
+   */
+  uint64_t earlier_end;
 };
 #define BRUME__STORE__V1__SNAPSHOT_SHARED_ZONE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_shared_zone__descriptor) \
-    , NULL, 0, 0 }
+    , NULL, 0, 0, 0 }
 
 
 struct  Brume__Store__V1__StoredAccount

@@ -135,6 +135,9 @@ struct SharedDatabaseTests {
         try b.accept(url)
         let page = try b.sharedChanges(since: token)
         #expect(page.changed == [zone] && page.deletions == [])
+        #expect(page.earlierDeletions.map(\.zone) == [zone], "what the device has of the earlier part goes first")
+        #expect(try b.sharedChanges(since: page.token).earlierDeletions.isEmpty)
+        #expect(try b.sharedChanges().earlierDeletions.isEmpty)
     }
 
     @Test("keeps an operation of a participant apart from the owner's of the same id")
