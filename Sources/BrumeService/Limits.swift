@@ -257,6 +257,9 @@ package enum ServiceLimits {
     /// URLs of shares that led one account nowhere in a minute, and its requests for access, before it has to wait.
     package static let shareLinkFailuresPerMinute = 60
 
+    /// Users who are not there and are reminded of zones in which they take part, when their database is loaded.
+    static let reminders = 20_000
+
     /// Zones of a request that a user's own database is told they take no part in: it lists them by mistake.
     static let lostZonesPerRequest = 16
 

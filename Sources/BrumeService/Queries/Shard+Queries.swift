@@ -111,7 +111,7 @@ extension Shard {
         {
             query.end(.failure(refusal))
         } else if query.hasLostZone {
-            query.end(.failure(Database.noSuchZone))
+            query.end(.failure(Database.noPartInZone))
         } else {
             query.end(.success(answer(to: query, results)))
         }

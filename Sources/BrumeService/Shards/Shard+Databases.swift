@@ -13,17 +13,26 @@ extension Shard: DatabaseCacheHost {
         database.tagNumber = { [tagNumbers] run, sequence in tagNumbers.number(salt ^ UInt64(run), sequence) }
         if database.id.scope == .private { database.shareAddresses = shareURLs.addresses(of: database.id) }
         database.indexedZoneMinimum = server.configuration.indexedZoneMinimum
-        // In a turn of its own, when it is among the others.
-        let (id, asked) = (database.id, database.sharedZones.asked)
-        if storage != nil, !asked.isEmpty { loop.execute { [self] in askAgain(asked, home: id) } }
+        let id = database.id
+        let members = ZoneMembers(of: database) { [server] in server.shard(of: $0).index }
+        if storage != nil {
+            let asked = zonesToAsk(by: database)
+            let isNew = !members.isEmpty && !databasesWithMembers.contains(id)
+            // In a turn of its own, when it is among the others.
+            if !asked.isEmpty || isNew {
+                loop.execute { [self] in
+                    askAgain(asked, home: id)
+                    if isNew { remindMembers(of: id) }
+                }
+            }
+        }
         return LoadedDatabase(
             database: database,
             hub: NotificationHub(
                 database: database, head: .end(ofSequence: database.sequence), coder: eventCoder,
                 mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
                 waitingEventsLimit: server.configuration.waitingEvents, figures: push),
-            storage: storage, members: ZoneMembers(of: database) { [server] in server.shard(of: $0).index },
-            savedSequence: savedSequence)
+            storage: storage, members: members, savedSequence: savedSequence)
     }
 
     func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [Identity]) {

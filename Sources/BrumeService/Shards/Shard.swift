@@ -53,6 +53,10 @@ package final class Shard: @unchecked Sendable {
     @exclusivity(unchecked) var touchTable = TouchTable()
     /// Zones whose owners are asked in a while, by the databases that ask.
     var zonesToAsk: [DatabaseID: Set<AskedZone>] = [:]
+    /// Zones to ask about when a database is loaded that is not in memory.
+    var reminders: [DatabaseID: Set<AskedZone>] = [:]
+    /// Databases with members who were reminded of their parts.
+    var databasesWithMembers: Set<DatabaseID> = []
     /// Streams of devices, by the private databases of their users.
     @exclusivity(unchecked) var sharedStreams: [DatabaseID: [DeviceStream]] = [:]
     /// What each account took of this loop's time.

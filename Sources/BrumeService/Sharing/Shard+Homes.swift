@@ -14,6 +14,7 @@ extension Shard {
                     touchTable.touch(zone, of: home)
                     touched[home, default: []].formUnion(types)
                 case .part(let news): take(news, home: home, cause)
+                case .reminder(let zone): take(zone, home: home)
                 }
             }
             for (home, types) in touched {
@@ -33,6 +34,22 @@ extension Shard {
                 return noteLater(news, home: home)
             }
         }
+    }
+
+    /// Asks about a zone that the user's database does not list: at once, or when the database is loaded.
+    private func take(_ reminder: AskedZone, home: DatabaseID) {
+        if let database = databases.known(home)?.database {
+            if !database.sharedZones.lists(reminder) { askAgain([reminder], home: home) }
+        } else if reminders.count < ServiceLimits.reminders || reminders[home] != nil {
+            reminders[home, default: []].insert(reminder)
+        }
+    }
+
+    /// The zones to ask about for a user whose database has just been loaded.
+    func zonesToAsk(by database: Database) -> Set<AskedZone> {
+        let zones = database.sharedZones
+        guard let reminded = reminders.removeValue(forKey: database.id) else { return zones.asked }
+        return zones.asked.union(reminded.filter { !zones.lists($0) })
     }
 
     /// Notes what became of the user's part in a zone, and tells their devices when it is durable. Returns false if

@@ -14,6 +14,8 @@ extension Shard {
         case part(SharedZoneNews)
         /// Records of these types changed in a zone.
         case touch(ZoneID, types: [String])
+        /// The user takes part in a zone, as they know; but see ``remindMembers(of:)``.
+        case reminder(AskedZone)
     }
 
     /// What messages of one commit have in common.
@@ -58,6 +60,26 @@ extension Shard {
             if error != nil { return }
             for (shard, messages) in messages.sorted(by: { $0.key < $1.key }) {
                 tell(messages, onShard: shard, cause)
+            }
+        }
+    }
+
+    /// Reminds users of their parts in a database's zones, when it comes into memory for the first time since the start.
+    ///
+    /// A backup holds each database as it was at a moment of its own: a restored one may have a user take part whose
+    /// own database does not know of it any more. Metadata then say that the user has accepted, so no app accepts again.
+    func remindMembers(of id: DatabaseID) {
+        guard databasesWithMembers.insert(id).inserted, let loaded = databases.known(id) else { return }
+        let database = loaded.database
+        for name in database.zonesWithMembers {
+            guard let incarnation = database.incarnation(of: ZoneID(name: name)) else { continue }
+            let zone = AskedZone(owner: id.owner, incarnation: incarnation)
+            var messages: [Int: [(home: DatabaseID, message: HomeMessage)]] = [:]
+            for member in loaded.members.members(ofZoneNamed: name) {
+                messages[member.shard, default: []].append((member.home, .reminder(zone)))
+            }
+            for (shard, messages) in messages.sorted(by: { $0.key < $1.key }) {
+                tell(messages, onShard: shard, HomeMessageCause(account: .operator))
             }
         }
     }

@@ -99,6 +99,36 @@ struct SharedRecoveryTests {
         #expect(try b.sharedZones().map(\.name) == ["list"])
     }
 
+    @Test("finds a zone again that the user's own database does not know, as after the restore of a backup")
+    func restoredOutOfStep() throws {
+        let (disk, former) = (SimulatedDisk(), SimulatedDisk())
+        var user = ""
+        var zone = ZoneID(name: "list")
+        do {
+            let server = try SteppedServer(disk: disk)
+            let (a, b) = (try server.connect(account: "a"), try server.connect(account: "b"))
+            let url = try a.shareZone("list", publicPermission: .readWrite)
+            try b.save(["own"])
+            (user, zone.owner) = (b.user, a.user)
+            server.snapshot()
+            let path = SnapshotFormat.path(of: Identity.home(of: user), on: disk)
+            let before = try #require(disk.contents(of: path))
+            try b.accept(url)
+            server.snapshot()
+            // A copy as a backup is one: each database as it was at some moment, and a journal without entries.
+            let copy = try FolderCopy(of: disk, .inUse, others: [])
+            try copy.run(to: former, epoch: nil, salt: 1, progress: { _ in })
+            former.replace(path, with: before)
+        }
+        let server = try SteppedServer(disk: former, run: 2)
+        let b = try server.connect(account: "b")
+        #expect(try b.sharedZones() == [], "nobody knows yet")
+        _ = try server.connect(account: "a")
+        server.settle()
+        #expect(try b.sharedZones() == [zone])
+        #expect(try b.sharedChanges().changed == [zone])
+    }
+
     @Test("loads nobody's database to tell of an end; they find it when they come")
     func endWithoutLoads() throws {
         let server = try SteppedServer { $0.memoryBudgetBytes = 1 }
