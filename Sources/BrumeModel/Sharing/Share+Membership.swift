@@ -152,5 +152,5 @@ extension Share {
     package static let mayNeedVerification = ServiceError(
         .participantMayNeedVerification,
         "the share is for those who were invited: have the server's operator enter the e-mail address or phone number"
-            + " that the invitation names for this account")
+            + " that the invitation names for this account, or ask its owner for an invitation of another kind")
 }

@@ -7,7 +7,7 @@ extension Database {
     func zoneIndex(of zone: ZoneID, for caller: Caller) -> Result<Int, ServiceError> {
         if isOwn(caller) { return zoneIndex(of: zone) }
         guard let index = zoneIndexOfName[zone.name], member(caller, ofZoneAt: index) != nil else {
-            return .failure(Database.noSuchZone)
+            return .failure(Database.noPartInZone)
         }
         return .success(index)
     }
@@ -73,7 +73,12 @@ extension Database {
         member(caller, ofZoneAt: index).map(\.start.rawValue) ?? zoneStates[index].incarnation
     }
 
-    /// The same for all whom it concerns, whatever the reason.
+    /// The same for all who do not own the database, whatever the reason.
+    package static let noPartInZone = ServiceError(
+        .zoneNotFound,
+        "the user takes part in no such zone; accept its share first, or fetch the list of zones of the shared database"
+    )
+
     package static let noSuchZone = ServiceError(
         .zoneNotFound, "there is no such zone; save the zone first, or fetch the list of zones")
 }

@@ -151,5 +151,5 @@ extension Database {
         .permissionFailure, "the request leaves the zone, and so can't change anything else there; send two requests")
     private static let recordsAreNotServed = ServiceError(
         .serverRejectedRequest,
-        "this version of the server lets others take part in whole zones alone; have the zone shared, not one record")
+        "this version of the server lets others take part in whole zones only; have the zone shared, not one record")
 }

@@ -67,7 +67,7 @@ extension ZoneBatch {
 
     private static let isReadOnly = ServiceError(
         .permissionFailure,
-        "the share lets this user read alone; ask the zone's owner for the permission to write")
+        "this user may only read what is in the zone; ask its owner for the permission to write")
     private static let onlyOwnerShares = ServiceError(
         .permissionFailure, "only its owner shares what is in a zone; ask them to")
 

@@ -63,8 +63,8 @@ enum AccountCommands {
             notes: [
                 """
                 It asks before, or takes --yes: a removal can't be undone. Without --with-data its private data stays on disk and \
-                goes on taking room, and nobody can read or delete it any more: an account that is made later under the same name \
-                is another one.
+                goes on taking room, and nobody can delete it any more, nor read it but those with whom its zones are shared: an \
+                account that is made later under the same name is another one.
                 """,
                 """
                 With --with-data, which needs the running server, its tokens are revoked, all records, zones and \
@@ -229,7 +229,8 @@ enum AccountCommands {
         } else {
             Terminal.print(
                 keepsData
-                    ? "removed \(name). Its private data stays on disk, where nobody can read or delete it any more"
+                    ? "removed \(name). Its private data stays on disk, where nobody can delete it any more, nor read it but those"
+                        + " with whom its zones are shared"
                     : "removed \(name), which had no private data")
         }
         return .done
@@ -240,8 +241,8 @@ enum AccountCommands {
         if deletesData { return "remove \(name) and delete all of its private data?" }
         if !keepsData { return "remove \(name)?" }
         return """
-            remove \(name) and leave its private data on disk, where nobody can read or delete it any more \
-            (--with-data deletes it)?
+            remove \(name) and leave its private data on disk, where nobody can delete it any more, nor read it but those \
+            with whom its zones are shared (--with-data deletes it, and ends its shares)?
             """
     }
 

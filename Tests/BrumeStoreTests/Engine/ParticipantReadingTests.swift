@@ -116,7 +116,7 @@ struct ParticipantReadingTests {
         #expect(
             expected[0]
                 == StoreCoder.encodeOutcome(
-                    .records([ZoneModificationResult(deletions: [Database.noSuchZone])])))
+                    .records([ZoneModificationResult(deletions: [Database.noPartInZone])])))
         for name in ["notes", "purged", "reset", "deleted", "left", "unshared", Names.defaultZone] {
             #expect(answers(to: desk, of: ZoneID(name: name, owner: Desk.sharer)) == expected, "\(name)")
         }
