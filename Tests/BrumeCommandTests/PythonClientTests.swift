@@ -14,7 +14,7 @@ struct PythonClientTests {
         let folder = try TestFolder()
         let server = try ServerProcess.dev(
             folder: folder,
-            arguments: ["--accounts", "alice,bob", "--data", folder.file("data"), "--port", "0"])
+            arguments: ["--accounts", "alice,bob,carol", "--data", folder.file("data"), "--port", "0"])
         let outputFile = folder.file("python.log")
         let status = try await Self.run(
             Self.python, ["-B", Self.package + "/Tests/Python/test_client.py", server.readyPath], output: outputFile)

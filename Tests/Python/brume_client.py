@@ -147,6 +147,18 @@ class Client:
                 return
             request.cursor = page.cursor
 
+    def share_metadata(self, url):
+        """What the URL of a share leads to. The title that may stand behind its "#" is no business of the server's."""
+        p = self.protocol
+        request = p.ShareMetadataRequest(url=url.partition("#")[0])
+        return self.call(p.METHOD_SHARES_METADATA, request, p.ShareMetadataResponse)
+
+    def accept_share(self, url):
+        """Takes part in a share: its zone, under its owner's name, is in the shared database then."""
+        p = self.protocol
+        request = p.AcceptShareRequest(url=url.partition("#")[0])
+        return self.call(p.METHOD_SHARES_ACCEPT, request, p.AcceptShareResponse)
+
     def ping(self, payload=b"12345678"):
         self._send(PING, payload=payload)
         while payload not in self._pongs:

@@ -2,7 +2,7 @@
 
     /usr/bin/python3 Tests/Python/test_client.py READY_FILE
 
-READY_FILE is what `brume dev --ready-file` writes; the server needs at least the two accounts that it names first.
+READY_FILE is what `brume dev --ready-file` writes; the server needs at least the three accounts that it names first.
 """
 
 import json
@@ -21,7 +21,7 @@ CONTAINER = "iCloud.com.example.python"
 
 # CKError.Code
 UNKNOWN_ITEM, INVALID_ARGUMENTS, SERVER_RECORD_CHANGED = 11, 12, 14
-PERMISSION_FAILURE, LIMIT_EXCEEDED = 10, 27
+PERMISSION_FAILURE, LIMIT_EXCEEDED, BAD_CONTAINER = 10, 27, 5
 NOT_AUTHENTICATED, CHANGE_TOKEN_EXPIRED, ZONE_NOT_FOUND, OPERATION_CANCELLED = 9, 21, 26, 20
 
 p = None  # the message classes
@@ -44,6 +44,11 @@ def private(name):
     return p.ZoneID(name=name)
 
 
+def place(zone):
+    """Database and id of a zone: a name is one of the caller's own, an id with its owner is one of the shared database."""
+    return (p.DATABASE_SCOPE_PRIVATE, private(zone)) if isinstance(zone, str) else (p.DATABASE_SCOPE_SHARED, zone)
+
+
 def make_zone(client, name):
     answer = client.call(
         p.METHOD_ZONES_MODIFY,
@@ -54,11 +59,12 @@ def make_zone(client, name):
 
 
 def save(client, zone, *saves, deletions=(), policy=0):
+    database, zone_id = place(zone)
     answer = client.call(
         p.METHOD_RECORDS_MODIFY,
         p.ModifyRecordsRequest(
-            database=p.DATABASE_SCOPE_PRIVATE, save_policy=policy, operation_id=os.urandom(16),
-            zones=[p.ZoneModification(zone=private(zone), saves=saves, deletions=deletions)]),
+            database=database, save_policy=policy, operation_id=os.urandom(16),
+            zones=[p.ZoneModification(zone=zone_id, saves=saves, deletions=deletions)]),
         p.ModifyRecordsResponse)
     return answer.zones[0]
 
@@ -70,18 +76,18 @@ def note(name, text, tag=""):
 
 
 def fetch(client, zone, *names, keys=None):
-    request = p.FetchRecordsRequest(
-        database=p.DATABASE_SCOPE_PRIVATE, zones=[p.ZoneFetch(zone=private(zone), names=names)])
+    database, zone_id = place(zone)
+    request = p.FetchRecordsRequest(database=database, zones=[p.ZoneFetch(zone=zone_id, names=names)])
     if keys is not None:
         request.desired_keys.CopyFrom(p.DesiredKeys(keys=keys))
     return client.call(p.METHOD_RECORDS_FETCH, request, p.FetchRecordsResponse).zones[0].records
 
 
 def changes(client, zone, token=b"", limit=0):
+    database, zone_id = place(zone)
     return client.call(
         p.METHOD_RECORDS_CHANGES,
-        p.ZoneChangesRequest(
-            database=p.DATABASE_SCOPE_PRIVATE, zone=private(zone), token=token, results_limit=limit),
+        p.ZoneChangesRequest(database=database, zone=zone_id, token=token, results_limit=limit),
         p.ZoneChangesResponse)
 
 
@@ -828,6 +834,202 @@ class NotificationTests(unittest.TestCase):
             self.assertEqual(ended.exception.code, OPERATION_CANCELLED)
 
 
+class SharingTests(unittest.TestCase):
+    """A zone of the first account, shared as a whole. The second account takes part, the third one does not."""
+
+    OWNER, ADMINISTRATOR, INVITED, CAME_BY_URL = 1, 2, 3, 4  # ShareParticipant.role
+    READ_ONLY, READ_AND_WRITE = 2, 3  # ShareParticipant.permission
+
+    def setUp(self):
+        self.owner, self.guest, self.stranger = (self.connect(account) for account in range(3))
+        self.name = "Shared" + uuid.uuid4().hex
+        # As all but the owner name it.
+        self.zone = p.ZoneID(name=self.name, owner=self.owner.welcome.user_record_name)
+
+    def connect(self, account):
+        client = Device(account).connect()
+        self.addCleanup(client.close)
+        return client
+
+    def share(self, permission=READ_AND_WRITE):
+        """Shares the zone with whoever has the URL, and gives the URL."""
+        make_zone(self.owner, self.name)
+        answer = save(self.owner, self.name, p.RecordSave(
+            name="cloudkit.zoneshare", type="cloudkit.share", share=p.ShareChange(public_permission=permission),
+            fields=[p.Field(key="cloudkit.title", value=p.Value(string_value="Our notes"))])).saves[0]
+        self.assertEqual(answer.WhichOneof("outcome"), "record", answer)
+        self.assertTrue(answer.record.share_details.url)
+        return answer.record.share_details.url
+
+    def participants(self):
+        """User and role of each, as the owner sees it."""
+        share = fetch(self.owner, self.name, "cloudkit.zoneshare")[0].record.share_details
+        return [(participant.user, participant.role) for participant in share.participants]
+
+    def zones(self, client):
+        answer = client.call(
+            p.METHOD_ZONES_LIST, p.ListZonesRequest(database=p.DATABASE_SCOPE_SHARED), p.ListZonesResponse)
+        return [zone.id for zone in answer.zones]
+
+    def zones_since(self, client, token=b""):
+        """All pages of the shared database's changes: the zones that changed, those that went, and the new token."""
+        changed, gone, more = [], [], True
+        while more:
+            page = client.call(
+                p.METHOD_DATABASES_CHANGES,
+                p.DatabaseChangesRequest(database=p.DATABASE_SCOPE_SHARED, token=token), p.DatabaseChangesResponse)
+            changed += page.changed
+            gone += [deletion.id for deletion in page.deletions]
+            token, more = page.token, page.more_coming
+        return changed, gone, token
+
+    def modify_zones(self, client, **items):
+        return client.call(
+            p.METHOD_ZONES_MODIFY,
+            p.ModifyZonesRequest(database=p.DATABASE_SCOPE_SHARED, operation_id=os.urandom(16), **items),
+            p.ModifyZonesResponse)
+
+    def refused(self, code, action, *arguments):
+        with self.assertRaises(BrumeError) as refused:
+            action(*arguments)
+        self.assertEqual(refused.exception.code, code, refused.exception.message)
+        self.assertTrue(refused.exception.message)
+
+    def test_the_url_of_a_shared_zone_leads_others_into_it(self):
+        url = self.share()
+        for address in (url, url + "#Our_notes"):
+            told = self.guest.share_metadata(address)
+            self.assertEqual((told.container, told.environment), (CONTAINER, p.ENVIRONMENT_DEVELOPMENT))
+            self.assertEqual((told.zone, told.root), (self.zone, ""))
+            self.assertEqual(told.user, self.guest.welcome.user_record_name)
+            self.assertEqual(
+                (told.role, told.permission, told.is_accepted), (self.CAME_BY_URL, self.READ_AND_WRITE, False))
+            self.assertEqual(told.share.fields[0].value.string_value, "Our notes")
+        accepted = self.guest.accept_share(url)
+        self.assertEqual((accepted.zone, accepted.share.name), (self.zone, "cloudkit.zoneshare"))
+        self.assertEqual(self.guest.accept_share(url).zone, self.zone)
+        self.assertTrue(self.guest.share_metadata(url).is_accepted)
+        self.assertEqual(
+            self.participants(),
+            [(self.zone.owner, self.OWNER), (self.guest.welcome.user_record_name, self.CAME_BY_URL)])
+        self.refused(INVALID_ARGUMENTS, self.owner.accept_share, url)
+        self.refused(UNKNOWN_ITEM, self.guest.accept_share, url[:-6] + "AAAAAA")
+        with Client(
+                p, ready["server"], ready["ca"], "iCloud.com.example.python.other", os.urandom(16),
+                Device(1).token) as elsewhere:
+            self.assertEqual(elsewhere.share_metadata(url).container, CONTAINER)
+            self.refused(BAD_CONTAINER, elsewhere.accept_share, url)
+
+    def test_who_takes_part_finds_the_zone_and_writes_to_it(self):
+        url = self.share()
+        tag = save(self.owner, self.name, note("n", "the owner's")).saves[0].record.change_tag
+        _, _, before = self.zones_since(self.guest)
+        self.assertNotIn(self.zone, self.zones(self.guest))
+        self.guest.accept_share(url)
+        self.assertIn(self.zone, self.zones(self.guest))
+        changed, _, token = self.zones_since(self.guest, before)
+        self.assertIn(self.zone, changed)
+        page = changes(self.guest, self.zone)
+        texts = {record.name: record.fields[0].value.string_value for record in page.records}
+        self.assertEqual(texts, {"n": "the owner's", "cloudkit.zoneshare": "Our notes"})
+
+        saved = save(self.guest, self.zone, note("n", "changed", tag), note("m", "the guest's")).saves
+        self.assertEqual([result.record.modifier for result in saved], [self.guest.welcome.user_record_name] * 2)
+        for client, zone in ((self.owner, self.name), (self.guest, self.zone)):
+            self.assertEqual(
+                [result.record.fields[0].value.string_value for result in fetch(client, zone, "n", "m")],
+                ["changed", "the guest's"])
+        save(self.owner, self.name, deletions=["m"])
+        page = changes(self.guest, self.zone, page.token)
+        self.assertEqual([record.name for record in page.records], ["n"])
+        changed, _, _ = self.zones_since(self.guest, token)
+        self.assertIn(self.zone, changed)
+        query = (p.DATABASE_SCOPE_SHARED, "Note", p.PredicateNode(constant=True))
+        matches = [match for page in self.guest.query(*query, zone=self.zone) for match in page]
+        self.assertEqual([(match.zone, match.record.name) for match in matches], [(self.zone, "n")])
+        self.refused(INVALID_ARGUMENTS, list, self.guest.query(*query))
+        # The zone is its owner's: nobody makes zones in the shared database.
+        answer = self.modify_zones(self.guest, saves=[p.ZoneID(name="Mine", owner=self.zone.owner)])
+        self.assertEqual(answer.saves[0].error.code, PERMISSION_FAILURE)
+
+    def test_who_may_only_read_writes_nothing(self):
+        url = self.share(self.READ_ONLY)
+        save(self.owner, self.name, note("n", "1"))
+        self.guest.accept_share(url)
+        self.assertEqual(fetch(self.guest, self.zone, "n")[0].record.name, "n")
+        answer = save(self.guest, self.zone, note("m", "2"), deletions=["n"])
+        self.assertEqual(
+            [result.error.code for result in (*answer.saves, *answer.deletions)], [PERMISSION_FAILURE] * 2)
+
+    def test_a_zone_that_a_participant_leaves_stays_with_its_owner(self):
+        url = self.share()
+        save(self.owner, self.name, note("n", "1"))
+        self.guest.accept_share(url)
+        read = changes(self.guest, self.zone).token
+        _, _, token = self.zones_since(self.guest)
+        for _ in range(2):
+            answer = self.modify_zones(self.guest, deletions=[self.zone])
+            self.assertFalse(answer.deletions[0].HasField("error"), answer)
+        _, gone, _ = self.zones_since(self.guest, token)
+        self.assertIn(self.zone, gone)
+        self.assertNotIn(self.zone, self.zones(self.guest))
+        self.refused(ZONE_NOT_FOUND, changes, self.guest, self.zone)
+        self.assertEqual(fetch(self.owner, self.name, "n")[0].record.name, "n")
+        self.assertEqual(self.participants(), [(self.zone.owner, self.OWNER)])
+        # Whoever comes back begins anew.
+        self.guest.accept_share(url)
+        self.refused(CHANGE_TOKEN_EXPIRED, changes, self.guest, self.zone, read)
+
+    def test_to_a_third_account_the_zone_does_not_exist(self):
+        self.guest.accept_share(self.share())
+        save(self.owner, self.name, note("n", "1"))
+        absent = p.ZoneID(name="Absent", owner=self.zone.owner)
+        for zone in (self.zone, absent):
+            self.refused(ZONE_NOT_FOUND, changes, self.stranger, zone)
+            self.assertEqual(fetch(self.stranger, zone, "n")[0].error.code, ZONE_NOT_FOUND)
+            answer = save(self.stranger, zone, note("m", "2"), deletions=["n"])
+            self.assertEqual(
+                [result.error.code for result in (*answer.saves, *answer.deletions)], [ZONE_NOT_FOUND] * 2)
+            # Nor does leaving it tell whether it is there.
+            self.assertFalse(self.modify_zones(self.stranger, deletions=[zone]).deletions[0].HasField("error"))
+        self.assertNotIn(self.zone, self.zones(self.stranger))
+        found = fetch(self.guest, self.zone, "n", "m")
+        self.assertEqual([result.WhichOneof("outcome") for result in found], ["record", "error"])
+
+    def test_all_devices_of_a_participant_are_told_of_the_zone_and_of_what_others_write(self):
+        other_device = self.connect(1)
+        subscription = p.Subscription(id="shared-" + uuid.uuid4().hex, database=p.DatabaseSubscription())
+
+        def modify_subscriptions(**items):
+            return self.guest.call(
+                p.METHOD_SUBSCRIPTIONS_MODIFY,
+                p.ModifySubscriptionsRequest(
+                    database=p.DATABASE_SCOPE_SHARED, operation_id=os.urandom(16), **items),
+                p.ModifySubscriptionsResponse)
+
+        answer = modify_subscriptions(saves=[subscription])
+        self.assertEqual(answer.saves[0].WhichOneof("outcome"), "subscription", answer)
+        self.addCleanup(modify_subscriptions, deletions=[subscription.id])
+        streams = [client.open_notifications() for client in (self.guest, other_device)]
+        for stream in streams:
+            self.assertEqual(stream.next_event().WhichOneof("kind"), "ready")
+
+        def hears(stream):
+            while True:
+                event = stream.next_event()
+                if event.subscription_id == subscription.id:
+                    self.assertEqual(event.database_changed.database, p.DATABASE_SCOPE_SHARED)
+                    stream.acknowledge(event)
+                    return
+
+        self.guest.accept_share(self.share())
+        for stream in streams:
+            hears(stream)
+        save(self.owner, self.name, note("n", "1"))
+        for stream in streams:
+            hears(stream)
+
+
 def bucket_bounds(index):
     """The smallest and the largest value of a histogram's bucket, as admin.proto says."""
     if index < 128:
@@ -911,8 +1113,8 @@ def main():
     ready_path = sys.argv.pop()
     with open(ready_path, encoding="utf-8") as file:
         ready = json.load(file)
-    if len(ready["accounts"]) < 2:
-        sys.exit("test_client.py needs a server with two accounts: brume dev --accounts alice,bob")
+    if len(ready["accounts"]) < 3:
+        sys.exit("test_client.py needs a server with three accounts: brume dev --accounts alice,bob,carol")
     with tempfile.TemporaryDirectory() as generated:
         p = Protocol(os.path.join(FOLDER, "../../proto"), generated)
         outcome = unittest.main(exit=False, verbosity=2)
