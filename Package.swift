@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "BrumeTesting", targets: ["BrumeTesting"]),
         .executable(name: "notes-example", targets: ["notes-example"]),
+        .executable(name: "shared-list-example", targets: ["shared-list-example"]),
     ],
     targets: [
         // C enters here and nowhere else.
@@ -94,12 +95,17 @@ let package = Package(
                 "BrumeSystem", "BrumeProtocol", "BrumeRecord", "BrumeModel",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
-        // An app as its developer would write it. BrumeKit is named so that a change of it builds the app again: what
+        // Apps as their developers would write them. BrumeKit is named so that a change of it builds them again: what
         // CloudKit re-exports is no change of CloudKit.
         library("NotesKit", ["CloudKit", "BrumeKit", "CSQLite"], path: "Examples/Notes/NotesKit"),
         .executableTarget(
             name: "notes-example", dependencies: ["NotesKit", "CloudKit", "BrumeKit"],
             path: "Examples/Notes/notes-example",
+            swiftSettings: settings),
+        library("SharedListKit", ["CloudKit", "BrumeKit"], path: "Examples/SharedList/SharedListKit"),
+        .executableTarget(
+            name: "shared-list-example", dependencies: ["SharedListKit", "BrumeTesting", "CloudKit", "BrumeKit"],
+            path: "Examples/SharedList/shared-list-example",
             swiftSettings: settings),
         // What hostile bytes reach, as functions of bytes: fuzzed by Fuzz/Runner, and fed the corpus by every test run.
         library(
@@ -136,7 +142,10 @@ let package = Package(
             ]),
         tests(
             "BrumeTestingTests",
-            ["BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "brume", "notes-example"]),
+            [
+                "BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "SharedListKit", "brume",
+                "notes-example", "shared-list-example",
+            ]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests(
             "BrumeTestKitTests",

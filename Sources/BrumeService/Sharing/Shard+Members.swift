@@ -64,10 +64,10 @@ extension Shard {
         }
     }
 
-    /// Reminds users of their parts in a database's zones, when it comes into memory for the first time since the start.
+    /// Reminds users of their parts in a database's zones, when it is in memory for the first time since the start.
     ///
     /// A backup holds each database as it was at a moment of its own: a restored one may have a user take part whose
-    /// own database does not know of it any more. Metadata then say that the user has accepted, so no app accepts again.
+    /// own database does not know of it any more. Metadata then say that they have accepted, so no app accepts again.
     func remindMembers(of id: DatabaseID) {
         guard databasesWithMembers.insert(id).inserted, let loaded = databases.known(id) else { return }
         let database = loaded.database
