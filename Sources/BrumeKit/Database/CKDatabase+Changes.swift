@@ -133,7 +133,8 @@ extension CKDatabase {
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: The most changes in the page; nil or 0 leaves it to the server.
     /// - Throws: `changeTokenExpired` when the token is not valid any more: fetch from nil, and drop the records that
-    ///   don't appear. `zoneNotFound` when the zone does not exist.
+    ///   don't appear. `zoneNotFound` when the zone does not exist. `invalidArguments` when the database can't have the
+    ///   zone, as the shared one can't have the current user's.
     public func recordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
@@ -165,6 +166,9 @@ extension CKDatabase {
         resultsLimit: Int?, _ options: CallOptions
     ) async throws(CKError) -> RecordZoneChangePage {
         let scope = try requestScope()
+        if let problem = ownerProblem(of: zoneID) {
+            throw CKError(.invalidArguments, message: "changes of zone \(zoneID) can't be fetched: \(problem)")
+        }
         let request = ZoneChangesRequest(
             database: scope, zone: zoneID.modelID, token: changeToken?.bytes ?? [],
             resultsLimit: try Self.checked(resultsLimit), desiredKeys: desiredKeys)

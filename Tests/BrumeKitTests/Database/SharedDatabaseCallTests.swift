@@ -181,6 +181,8 @@ struct SharedDatabaseCallTests {
                 try await database.records(matching: query, inZoneWith: zoneID, resultsLimit: 1)
             }
             #expect(refusal?.code == .invalidArguments)
+            let changes = await failure { try await database.recordZoneChanges(inZoneWith: zoneID, since: nil) }
+            #expect(changes?.code == .invalidArguments)
         }
         for zoneID in [ada, CKRecordZone.ID(zoneName: "Notes")] {
             let zone = CKRecordZone(zoneID: zoneID)
@@ -210,6 +212,8 @@ struct SharedDatabaseCallTests {
         let connection = try await transport.welcomed(user: user)
         #expect(try await name.value.recordName == user)
         #expect(await failure { try await database.record(for: own) }?.code == .invalidArguments)
+        let changes = await failure { try await database.recordZoneChanges(inZoneWith: own.zoneID, since: nil) }
+        #expect(changes?.code == .invalidArguments)
         withExtendedLifetime((folder, connection)) {}
     }
 
