@@ -55,7 +55,8 @@ extension CKContainer {
 
     /// Takes part in a share. From then on its zone is in ``sharedCloudDatabase``.
     ///
-    /// Accepting again succeeds. The container is that of the share: see ``CKShareMetadata/containerIdentifier``.
+    /// Accepting again succeeds. The container is that of the share: see ``CKShareMetadata/containerIdentifier``. On
+    /// Linux nothing hands the app a metadata: fetch it with ``shareMetadata(for:)``.
     ///
     /// Differs from CloudKit: the share of a single record can't be accepted yet and fails with
     /// `serverRejectedRequest`; shares of whole zones can.
@@ -72,6 +73,8 @@ extension CKContainer {
     }
 
     /// Takes part in shares, with one request to the server for each; see ``accept(_:)-(CKShare.Metadata)``.
+    ///
+    /// On Linux nothing hands the app the metadata: fetch it with ``shareMetadatas(for:)``.
     ///
     /// - Returns: What became of each share.
     /// - Throws: What concerns the account or the connection; other shares may have been accepted by then.

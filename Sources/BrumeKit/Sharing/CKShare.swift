@@ -30,6 +30,8 @@ public class CKShare: CKRecord, @unchecked Sendable {
     let details = Guarded(CKShareState(root: ""))
 
     /// A share of a record and of those whose parents lead to it. Sets the record's ``CKRecord/share`` at once.
+    ///
+    /// A share of a single record can be made and shown, and not accepted yet.
     public convenience init(rootRecord: CKRecord) {
         self.init(
             rootRecord: rootRecord,
