@@ -1,3 +1,4 @@
+internal import BrumeKit
 internal import BrumeLock
 internal import Dispatch
 internal import Foundation
@@ -60,7 +61,8 @@ enum CommandLineRunner {
         _ error: any Error, _ environment: [String: String], for invocation: Invocation? = nil
     ) -> ExitCode {
         let style = Style.standardError(environment)
-        var failure = CommandError(describing: error)
+        let scope = invocation.flatMap { try? ClientContext.scope($0) }
+        var failure = CommandError(describing: error, scope: scope ?? .private)
         if let invocation, isOperatorElsewhere(invocation), failure.hint.isEmpty, failure.message.contains("BRUME_") {
             failure = CommandError(
                 failure.code, failure.message,

@@ -25,6 +25,16 @@ struct ClientContext: Sendable {
         }
         database = container.database(with: scope)
         _ = try await container.ping(timeoutNanoseconds: CommandOptions.connectTimeoutNanoseconds(invocation))
+        if invocation.command.option(named: "owner") != nil, let owner = invocation.text("owner"),
+            try await ownName == owner
+        {
+            throw CommandError(.usage, "that is you: leave --owner out")
+        }
+    }
+
+    /// The account's own user record name, where ids have ``CKCurrentUserDefaultName``.
+    var ownName: String {
+        get async throws { try await container.userRecordID().recordName }
     }
 
     static let commandsDevice = "commands"
@@ -105,12 +115,14 @@ struct ClientContext: Sendable {
     }
 
     /// Prints the items that failed; the first one's exit code becomes the command's.
-    static func report(_ failures: [(name: String, error: any Error)]) -> ExitCode {
+    static func report(
+        _ failures: [(name: String, error: any Error)], scope: CKDatabase.Scope = .private
+    ) -> ExitCode {
         for failure in failures {
-            let described = CommandError(describing: failure.error)
+            let described = CommandError(describing: failure.error, scope: scope)
             Terminal.printError("brume: \(failure.name): \(described.message)")
         }
-        guard let first = failures.first.map({ CommandError(describing: $0.error) }) else { return .done }
+        guard let first = failures.first.map({ CommandError(describing: $0.error, scope: scope) }) else { return .done }
         if !first.hint.isEmpty { Terminal.printError("       \(first.hint)") }
         return first.code
     }

@@ -70,7 +70,7 @@ enum RecordsCommands {
                 }
             }
         }
-        return ClientContext.report(failures)
+        return ClientContext.report(failures, scope: context.database.databaseScope)
     }
 
     private static func save(_ invocation: Invocation) async throws -> ExitCode {
@@ -161,6 +161,6 @@ enum RecordsCommands {
                 }
             }
         }
-        return ClientContext.report(failures)
+        return ClientContext.report(failures, scope: context.database.databaseScope)
     }
 }

@@ -29,7 +29,9 @@ enum ZonesCommands {
     ]
 
     private static func list(_ invocation: Invocation) async throws -> ExitCode {
-        let zones = try await ClientContext(invocation).database.allRecordZones()
+        let context = try await ClientContext(invocation)
+        let zones = try await context.database.allRecordZones()
+        let ownName = try await context.ownName
         func order(_ zone: CKRecordZone) -> (String, String) { (zone.zoneID.zoneName, zone.zoneID.ownerName) }
         for zone in zones.sorted(by: { order($0) < order($1) }) {
             let capabilities = [
@@ -38,7 +40,7 @@ enum ZonesCommands {
             if invocation.isOn("json") {
                 Terminal.print(
                     JSONValue.object([
-                        ("name", .string(zone.zoneID.zoneName)), ("owner", .string(zone.zoneID.ownerName)),
+                        ("name", .string(zone.zoneID.zoneName)), ("owner", .string(zone.zoneID.otherOwner ?? ownName)),
                         ("capabilities", .array(capabilities.map { .string($0) })),
                     ]).line)
             } else {

@@ -8,8 +8,14 @@ internal import Foundation
 
 extension CommandError {
     /// Turns any error into a message for the user and an exit code.
-    init(describing error: any Error) {
+    ///
+    /// - Parameter scope: The database that was asked.
+    init(describing error: any Error, scope: CKDatabase.Scope = .private) {
         switch error {
+        case let error as CKError where error.code == .zoneNotFound && scope == .shared:
+            self.init(
+                .notFound, "the account takes part in no such zone",
+                hint: "brume zones list --shared prints those it does, brume shares accept URL takes part")
         case let error as CommandError: self = error
         case let error as UsageError: self.init(error.code, error.message, hint: error.hint)
         case let error as RowError: self.init(.failed, "line \(error.line): \(error.message)")
