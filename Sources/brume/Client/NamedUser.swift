@@ -1,5 +1,6 @@
 internal import BrumeKit
 internal import BrumeModel
+internal import Foundation
 
 /// A user as the command line names one.
 struct NamedUser {
@@ -9,10 +10,13 @@ struct NamedUser {
     /// What the user is looked up by; nil for whoever comes first.
     let lookupInfo: CKUserIdentity.LookupInfo?
 
+    /// Whether it is the URL of an invitation for whoever comes first.
+    var isURL: Bool { text.hasPrefix("https://") }
+
     init(_ text: String, container: CKContainer) throws(CommandError) {
         self.text = text
         self.container = container
-        if text == "anybody" {
+        if text == "anybody" || text.hasPrefix("https://") {
             lookupInfo = nil
         } else if Names.isUserRecordName(text) {
             lookupInfo = CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: text))
@@ -24,16 +28,22 @@ struct NamedUser {
             throw CommandError(
                 .usage,
                 "\(text) is no user: name an e-mail address, a phone number with its country's code (+49…), a user record "
-                    + "name, or the word anybody")
+                    + "name, the word anybody, or the URL of an invitation for anybody")
         }
     }
 }
 
 extension CKShare {
-    /// The participant that a user is, or was invited as; nil for whoever comes first, of whom there may be several.
-    func participant(_ user: NamedUser) -> CKShare.Participant? {
-        guard let info = user.lookupInfo else { return nil }
-        return participants.first { participant in
+    /// The participant that a user is, or was invited as. Whoever comes first may be several: those for whom an
+    /// invitation with a URL of its own waits.
+    func participants(_ user: NamedUser) -> [CKShare.Participant] {
+        guard let info = user.lookupInfo else {
+            return participants.filter { participant in
+                guard let url = oneTimeURL(for: participant.participantID) else { return false }
+                return !user.isURL || Self.address(url.absoluteString) == Self.address(user.text)
+            }
+        }
+        return participants.filter { participant in
             let identity = participant.userIdentity
             guard participant.role != .owner else { return false }
             if let id = info.userRecordID { return identity.userRecordID?.recordName == id.recordName }
@@ -42,6 +52,9 @@ extension CKShare {
                 && known.phoneNumber.flatMap { Handle(phone: $0) } == Handle(phone: info.phoneNumber ?? "")
         }
     }
+
+    /// A URL without the share's title, which is for people.
+    private static func address(_ url: String) -> Substring { url.prefix { $0 != "#" } }
 }
 
 /// The shares of a zone, with the names of the records that they share.

@@ -24,7 +24,10 @@ extension ShareCommands {
             ["shares", "leave"], "take part in the shares of a zone no more; its owner keeps it",
             arguments: [ArgumentDefinition("ZONE", "the zone's name")],
             options: [CommandOptions.owner] + CommandOptions.client,
-            notes: ["brume zones list --shared prints the zones and their owners.", CommandOptions.clientNote],
+            notes: [
+                "brume zones list --shared prints the zones and their owners. Leaving what one is not in is no error.",
+                CommandOptions.clientNote,
+            ],
             body: .asynchronous(leave)),
         CommandDefinition(
             ["shares", "ask"], "ask the owner of a share for access", arguments: [url], options: CommandOptions.client,
@@ -33,9 +36,11 @@ extension ShareCommands {
     ]
 
     private static func open(_ invocation: Invocation) async throws -> ExitCode {
-        let metadata = try await ClientContext(invocation).container.shareMetadata(for: try url(invocation))
+        let url = try url(invocation)
+        let context = try await ClientContext(invocation)
+        let metadata = try await context.container.shareMetadata(for: url)
         if invocation.isOn("json") {
-            Terminal.print(ShareText.json(metadata).line)
+            Terminal.print(ShareText.json(metadata, ownName: try await context.ownName).line)
         } else {
             for line in ShareText.lines(metadata) { Terminal.print(line) }
         }
@@ -80,6 +85,7 @@ extension ShareCommands {
     }
 
     private static func url(_ invocation: Invocation) throws -> URL {
+        if invocation.arguments[0].isEmpty { throw CommandError(.usage, "an empty text is no URL") }
         guard let url = URL(string: invocation.arguments[0]), url.scheme != nil else {
             throw CommandError(.usage, "\(invocation.arguments[0]) is no URL; it begins with https://")
         }

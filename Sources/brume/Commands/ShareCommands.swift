@@ -8,7 +8,10 @@ enum ShareCommands {
     private static let record = ArgumentDefinition(
         "RECORD", "the name of the shared record; left out: the whole zone", isOptional: true)
     private static let users = ArgumentDefinition(
-        "USER", "an e-mail address, a phone number, a user record name, or the word anybody", repeats: true)
+        "USER",
+        "an e-mail address, a phone number, a user record name, the word anybody, or the URL of an invitation for anybody",
+        repeats: true)
+    private static let singleRecordNote = "A share of a single record can be made and shown, and not accepted yet."
     private static let shared = OptionDefinition(
         "record", "RECORD", "the shared record's name; left out: the whole zone is shared")
 
@@ -30,7 +33,8 @@ enum ShareCommands {
                     OptionDefinition("requests", nil, "let whoever has the URL ask for access"), CommandOptions.json,
                 ] + CommandOptions.client,
                 notes: [
-                    "Prints the URL. What is below a record are those whose parents lead to it.",
+                    "Prints the URL. What is below a record are those whose parents lead to it. \(singleRecordNote)",
+                    "In production the type cloudkit.share has to be in the deployed schema.",
                     CommandOptions.clientNote,
                 ],
                 examples: ["brume shares create Lists groceries --title Groceries"], body: .asynchronous(create)),
@@ -53,7 +57,13 @@ enum ShareCommands {
             CommandDefinition(
                 ["shares", "remove"], "remove participants and invitations, and deny requests",
                 arguments: [zone, users],
-                options: [shared] + CommandOptions.client, notes: [CommandOptions.clientNote],
+                options: [shared] + CommandOptions.client,
+                notes: [
+                    """
+                    anybody takes back all invitations for whoever comes first that nobody has used yet; the URL of one takes \
+                    back that one.
+                    """, CommandOptions.clientNote,
+                ],
                 body: .asynchronous(remove)),
             CommandDefinition(
                 ["shares", "delete"], "end a share; what was shared stays", arguments: [zone, record],
@@ -71,14 +81,15 @@ enum ShareCommands {
     // MARK: The owner's
 
     private static func list(_ invocation: Invocation) async throws -> ExitCode {
-        let database = try await ClientContext(invocation).database
+        let context = try await ClientContext(invocation)
+        let (database, ownName) = (context.database, try await context.ownName)
         let named = try invocation.arguments.map { try ClientContext.zoneID($0) }
         let zones = named.isEmpty ? try await database.allRecordZones().map(\.zoneID).filter { $0 != .default } : named
         for zone in zones.sorted(by: { $0.zoneName < $1.zoneName }) {
             for share in try await SharesOfZone(of: zone, in: database).shares {
                 Terminal.print(
                     invocation.isOn("json")
-                        ? ShareText.json(share.share, root: share.root).line
+                        ? ShareText.json(share.share, root: share.root, ownName: ownName).line
                         : ShareText.line(share.share, root: share.root))
             }
         }
@@ -88,7 +99,8 @@ enum ShareCommands {
     private static func create(_ invocation: Invocation) async throws -> ExitCode {
         let (zoneID, root) = try place(invocation, root: invocation.arguments.dropFirst().first)
         let permission = try self.permission("public", invocation)
-        let database = try await ClientContext(invocation).database
+        let context = try await ClientContext(invocation)
+        let database = context.database
         let share: CKShare
         var records: [CKRecord] = []
         if let root {
@@ -103,23 +115,35 @@ enum ShareCommands {
         } else {
             share = CKShare(recordZoneID: zoneID)
         }
-        share[CKShare.SystemFieldKey.title] = invocation.text("title")
+        if let title = invocation.text("title"), !title.isEmpty { share[CKShare.SystemFieldKey.title] = title }
         share.publicPermission = permission
         share.allowsAccessRequests = invocation.isOn("requests")
         let results = try await database.modifyRecords(saving: records + [share], deleting: []).saveResults
         // The share's own failure says more than that of the record beside it.
-        _ = try results[share.recordID]?.get()
-        Terminal.print(
-            invocation.isOn("json")
-                ? ShareText.json(share, root: root?.recordName).line : share.url?.absoluteString ?? "")
+        do {
+            _ = try results[share.recordID]?.get()
+        } catch CKError.serverRecordChanged where root == nil {
+            throw CommandError(
+                .conflict, "\(zoneID.zoneName) is shared already",
+                hint: "brume shares show \(zoneID.zoneName) prints its URL")
+        }
+        if invocation.isOn("json") {
+            let ownName = try await context.ownName
+            Terminal.print(ShareText.json(share, root: root?.recordName, ownName: ownName).line)
+        } else {
+            Terminal.print(share.url?.absoluteString ?? "")
+        }
+        if root != nil { Terminal.printError("brume: \(singleRecordNote)") }
         return .done
     }
 
     private static func show(_ invocation: Invocation) async throws -> ExitCode {
         let place = try place(invocation, root: invocation.arguments.dropFirst().first)
-        let share = try await share(at: place, in: ClientContext(invocation).database)
+        let context = try await ClientContext(invocation)
+        let share = try await share(at: place, in: context.database)
         if invocation.isOn("json") {
-            Terminal.print(ShareText.json(share, root: place.root?.recordName).line)
+            let ownName = try await context.ownName
+            Terminal.print(ShareText.json(share, root: place.root?.recordName, ownName: ownName).line)
         } else {
             for line in ShareText.lines(share) { Terminal.print(line) }
         }
@@ -128,18 +152,23 @@ enum ShareCommands {
 
     private static func add(_ invocation: Invocation) async throws -> ExitCode {
         let permission = try self.permission("permission", invocation)
-        guard permission != .none else {
-            throw UsageError(
-                "--permission is read or write; brume shares remove takes users away", command: invocation.command)
-        }
         return try await change(invocation) { share, user in
+            guard share.publicPermission == .none else {
+                let root = invocation.text("record").map { " \($0)" } ?? ""
+                throw CommandError(
+                    .failed, "whoever has the URL of this share may take part, so nobody is invited to it",
+                    hint: "send them the URL: brume shares show \(share.recordID.zoneID.zoneName)\(root)")
+            }
+            let isNobodyYet = user.lookupInfo == nil && !user.isURL
             let participant: CKShare.Participant
-            if let known = share.participant(user) {
+            if !isNobodyYet, let known = share.participants(user).first {
                 participant = known
             } else if let info = user.lookupInfo {
                 participant = try await user.container.shareParticipants(for: [info])[info]!.get()
-            } else {
+            } else if isNobodyYet {
                 participant = CKShare.Participant.oneTimeURLParticipant()
+            } else {
+                throw noParticipant
             }
             participant.permission = permission
             share.addParticipant(participant)
@@ -152,26 +181,44 @@ enum ShareCommands {
                 $0.userIdentity.userRecordID?.recordName == user.text && !user.text.isEmpty
             }
             if !requesters.isEmpty { share.denyRequesters(requesters) }
-            guard let participant = share.participant(user) else {
-                if requesters.isEmpty { throw CommandError(.failed, "\(user.text) takes no part and was not invited") }
-                return
+            let participants = share.participants(user)
+            if participants.isEmpty, requesters.isEmpty {
+                if user.lookupInfo == nil, !user.isURL {
+                    throw CommandError(.failed, "no invitation for whoever comes first waits to be used")
+                }
+                throw noParticipant
             }
-            share.removeParticipant(participant)
+            for participant in participants { share.removeParticipant(participant) }
         }
     }
 
-    /// Changes a share for each of the users whom the command line names, and saves it once.
+    private static let noParticipant = CommandError(
+        .failed, "no participant of that name; name them as `brume shares show` prints them")
+
+    /// How often a change is tried on a share that others change meanwhile.
+    private static let changeAttempts = 5
+
+    /// Changes a share for each of the users whom the command line names, and saves it once. Where somebody else has
+    /// changed it meanwhile, the change is made to what the share is then.
     private static func change(
         _ invocation: Invocation, _ body: (CKShare, NamedUser) async throws -> Void
     ) async throws -> ExitCode {
         let users = invocation.arguments.dropFirst()
         let place = try place(invocation, root: invocation.text("record"))
         let context = try await ClientContext(invocation)
-        let share = try await share(at: place, in: context.database)
-        for user in users { try await body(share, try NamedUser(user, container: context.container)) }
-        try await context.database.save(share)
-        for line in ShareText.lines(share) { Terminal.print(line) }
-        return .done
+        let named = try users.map { try NamedUser($0, container: context.container) }
+        var attempt = 1
+        while true {
+            let share = try await share(at: place, in: context.database)
+            for user in named { try await body(share, user) }
+            do {
+                try await context.database.save(share)
+                for line in ShareText.lines(share) { Terminal.print(line) }
+                return .done
+            } catch CKError.serverRecordChanged where attempt < changeAttempts {
+                attempt += 1
+            }
+        }
     }
 
     private static func delete(_ invocation: Invocation) async throws -> ExitCode {
@@ -197,29 +244,45 @@ enum ShareCommands {
     private static func share(
         at place: (zoneID: CKRecordZone.ID, root: CKRecord.ID?), in database: CKDatabase
     ) async throws -> CKShare {
+        let zone = place.zoneID.zoneName
+        // A zone of another user is not the account's to share.
+        let isOwn = place.zoneID.otherOwner == nil
         var id = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: place.zoneID)
         if let root = place.root {
             guard let share = try await database.record(for: root).share else {
                 throw CommandError(
                     .notFound, "\(root.recordName) is not shared",
-                    hint: "brume shares create \(place.zoneID.zoneName) \(root.recordName) shares it")
+                    hint: isOwn ? "brume shares create \(zone) \(root.recordName) shares it" : "")
             }
             id = share.recordID
         }
-        guard let share = try await database.record(for: id) as? CKShare else {
-            throw CommandError(.notFound, "\(id.recordName) is no share")
+        do {
+            guard let share = try await database.record(for: id) as? CKShare else {
+                throw CommandError(.notFound, "\(id.recordName) is no share")
+            }
+            return share
+        } catch CKError.unknownItem where place.root == nil {
+            throw CommandError(
+                .notFound, "\(zone) is not shared as a whole",
+                hint: isOwn
+                    ? "brume shares create \(zone) shares it, brume shares list \(zone) shows shares of its records"
+                    : "")
         }
-        return share
     }
 
     private static func permission(
         _ option: String, _ invocation: Invocation
     ) throws(UsageError) -> CKShare.ParticipantPermission {
         switch invocation.text(option) {
-        case "none"?: .none
+        case "none"? where option == "public": .none
         case "read"?: .readOnly
         case "write"?: .readWrite
-        default: throw UsageError("--\(option) is none, read or write", command: invocation.command)
+        case "none"?:
+            throw UsageError(
+                "--\(option) is read or write; brume shares remove takes users away", command: invocation.command)
+        default:
+            throw UsageError(
+                "--\(option) is \(option == "public" ? "none, " : "")read or write", command: invocation.command)
         }
     }
 }

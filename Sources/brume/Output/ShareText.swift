@@ -2,6 +2,9 @@ internal import BrumeKit
 internal import Foundation
 
 /// Shares as the command line prints them.
+///
+/// Where the SDK has ``CKCurrentUserDefaultName``, text says "you", and JSON has `ownName`, the account's own user
+/// record name.
 enum ShareText {
     /// One line for a share in a list.
     static func line(_ share: CKShare, root: String?) -> String {
@@ -10,7 +13,7 @@ enum ShareText {
         return [
             "\(share.recordID.zoneID.zoneName)/\(root ?? "")", title.map { "\"\($0)\"" },
             count == 1 ? "1 participant" : "\(count) participants",
-            share.publicPermission == .none ? nil : "whoever has the URL may \(verb(share.publicPermission))",
+            share.publicPermission == .none ? nil : "whoever has the URL may \(words(share.publicPermission))",
             share.url?.absoluteString,
         ].compactMap(\.self).joined(separator: "  ")
     }
@@ -22,13 +25,13 @@ enum ShareText {
         lines.append(
             "public    "
                 + (share.publicPermission == .none
-                    ? "only who is invited" : "whoever has the URL may \(verb(share.publicPermission))"))
+                    ? "only who is invited" : "whoever has the URL may \(words(share.publicPermission))"))
         lines += share.participants.map { participant in
             let url = share.oneTimeURL(for: participant.participantID).map { "  \($0.absoluteString)" } ?? ""
-            return "\(role(participant.role))\(name(participant.userIdentity)), \(state(participant))\(url)"
+            return "\(role(participant.role))\(text(participant.userIdentity)), \(state(participant))\(url)"
         }
-        lines += share.requesters.map { "asks      \(name($0.userIdentity))" }
-        lines += share.blockedIdentities.map { "blocked   \(name($0.userIdentity))" }
+        lines += share.requesters.map { "asks      \(text($0.userIdentity))" }
+        lines += share.blockedIdentities.map { "blocked   \(text($0.userIdentity))" }
         return lines
     }
 
@@ -38,12 +41,12 @@ enum ShareText {
         return [
             title.map { "title     \($0)" },
             "container \(metadata.containerIdentifier)",
-            "owner     \(name(metadata.ownerIdentity))",
+            "owner     \(text(metadata.ownerIdentity))",
             "zone      \(id.zoneName)",
             metadata.hierarchicalRootRecordID.map { "record    \($0.recordName)" } ?? "record    the whole zone",
             "you       \(roleName(metadata.participantRole)), "
                 + (metadata.participantStatus == .accepted ? "takes part" : "has not accepted")
-                + ", may \(verb(metadata.participantPermission))",
+                + ", may \(words(metadata.participantPermission))",
         ].compactMap(\.self)
     }
 
@@ -52,7 +55,7 @@ enum ShareText {
         let zoneID = share.recordID.zoneID
         return [
             "zone      \(zoneID.zoneName)", "owner     \(zoneID.ownerName)",
-            "you       may \(verb(share.currentUserParticipant?.permission ?? .unknown))",
+            "you       may \(words(share.currentUserParticipant?.permission ?? .unknown))",
         ]
     }
 
@@ -65,7 +68,7 @@ enum ShareText {
         ])
     }
 
-    static func json(_ share: CKShare, root: String?) -> JSONValue {
+    static func json(_ share: CKShare, root: String?, ownName: String) -> JSONValue {
         .object([
             ("name", .string(share.recordID.recordName)), ("zone", .string(share.recordID.zoneID.zoneName)),
             ("record", root.map { .string($0) } ?? .null),
@@ -73,15 +76,21 @@ enum ShareText {
             ("url", share.url.map { .string($0.absoluteString) } ?? .null),
             ("publicPermission", .string(verb(share.publicPermission))),
             ("allowsAccessRequests", .bool(share.allowsAccessRequests)),
-            ("participants", .array(share.participants.map { json($0, of: share) })),
-            ("requesters", .array(share.requesters.map { .string(name($0.userIdentity)) })),
-            ("blocked", .array(share.blockedIdentities.map { .string(name($0.userIdentity)) })),
+            ("participants", .array(share.participants.map { json($0, of: share, ownName: ownName) })),
+            ("requesters", .array(share.requesters.map { .string(name($0.userIdentity, ownName: ownName)) })),
+            ("blocked", .array(share.blockedIdentities.map { .string(name($0.userIdentity, ownName: ownName)) })),
         ])
     }
 
-    private static func json(_ participant: CKShare.Participant, of share: CKShare) -> JSONValue {
-        .object([
-            ("id", .string(participant.participantID)), ("user", .string(name(participant.userIdentity))),
+    private static func json(
+        _ participant: CKShare.Participant, of share: CKShare, ownName: String
+    ) -> JSONValue {
+        let identity = participant.userIdentity
+        func value(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+        return .object([
+            ("id", .string(participant.participantID)), ("user", .string(name(identity, ownName: ownName))),
+            ("email", value(identity.lookupInfo?.emailAddress)), ("phone", value(identity.lookupInfo?.phoneNumber)),
+            ("userRecordName", value(recordName(identity, ownName: ownName))),
             ("role", .string(roleName(participant.role))), ("permission", .string(verb(participant.permission))),
             ("accepted", .bool(participant.acceptanceStatus == .accepted)),
             (
@@ -91,9 +100,10 @@ enum ShareText {
         ])
     }
 
-    static func json(_ metadata: CKShare.Metadata) -> JSONValue {
+    static func json(_ metadata: CKShare.Metadata, ownName: String) -> JSONValue {
         .object([
-            ("container", .string(metadata.containerIdentifier)), ("owner", .string(name(metadata.ownerIdentity))),
+            ("container", .string(metadata.containerIdentifier)),
+            ("owner", .string(name(metadata.ownerIdentity, ownName: ownName))),
             ("zone", .string(metadata.share.recordID.zoneID.zoneName)),
             ("record", metadata.hierarchicalRootRecordID.map { .string($0.recordName) } ?? .null),
             ("title", (metadata.share[CKShare.SystemFieldKey.title] as? String).map { .string($0) } ?? .null),
@@ -105,13 +115,30 @@ enum ShareText {
 
     // MARK: Words
 
-    private static func name(_ identity: CKUserIdentity) -> String {
-        identity.lookupInfo?.emailAddress ?? identity.lookupInfo?.phoneNumber ?? identity.userRecordID?.recordName
-            ?? "whoever comes first"
+    private static let unknownUser = "whoever comes first"
+
+    /// An address or a number that the user was invited by.
+    private static func handle(_ identity: CKUserIdentity) -> String? {
+        identity.lookupInfo?.emailAddress ?? identity.lookupInfo?.phoneNumber
+    }
+
+    private static func recordName(_ identity: CKUserIdentity, ownName: String) -> String? {
+        let name = identity.userRecordID?.recordName
+        return name == CKCurrentUserDefaultName ? ownName : name
+    }
+
+    private static func name(_ identity: CKUserIdentity, ownName: String) -> String {
+        handle(identity) ?? recordName(identity, ownName: ownName) ?? unknownUser
+    }
+
+    private static func text(_ identity: CKUserIdentity) -> String {
+        let recordName = recordName(identity, ownName: "you")
+        guard let handle = handle(identity) else { return recordName ?? unknownUser }
+        return recordName.map { "\(handle) (\($0))" } ?? handle
     }
 
     private static func state(_ participant: CKShare.Participant) -> String {
-        let may = "may \(verb(participant.permission))"
+        let may = "may \(words(participant.permission))"
         return participant.acceptanceStatus == .accepted ? may : "\(may), has not accepted"
     }
 
@@ -129,6 +156,15 @@ enum ShareText {
         }
     }
 
+    private static func words(_ permission: CKShare.ParticipantPermission) -> String {
+        switch permission {
+        case .readOnly: "read"
+        case .readWrite: "read and write"
+        case .none, .unknown: "do nothing"
+        }
+    }
+
+    /// The word that options take for it, and that JSON has.
     private static func verb(_ permission: CKShare.ParticipantPermission) -> String {
         switch permission {
         case .readOnly: "read"
