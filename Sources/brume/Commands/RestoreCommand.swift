@@ -12,7 +12,8 @@ enum RestoreCommand {
             """
             --data names a folder that is empty or does not exist. The backup is verified before, and the folder afterwards. \
             It gets a new epoch: devices that saw what the backup doesn't have fetch from the start, by themselves. \
-            Accounts are as they were: tokens that were revoked since are valid again, and accounts that were removed are back.
+            Accounts are as they were: tokens that were revoked since are valid again, and accounts that were removed are back. \
+            So are shares: users who were removed from them since take part again.
             """
         ],
         examples: ["brume restore /backups/2026-01-31.brume --data ./brume-data"], body: .blocking(run))
