@@ -20,21 +20,32 @@ extension FramePeer {
     /// Changes the share of a whole zone; returns its URL.
     @discardableResult
     package func changeShare(of zone: String, _ edit: ShareEdit) throws -> String {
-        let known = try fetch([Names.zoneShare], in: ZoneID(name: zone))[0]
-        var tag = ""
-        if case .record(let record) = known { tag = record.system.changeTag }
-        var save = ZoneModification<DecodedFields>(
-            zone: ZoneID(name: zone),
-            saves: [RecordSave(name: Names.zoneShare, type: Names.shareType, changeTag: tag, fields: [:])])
-        save.shares[Names.zoneShare] = ShareSave(root: "", edit: edit)
-        let request = ModifyRecordsRequest<DecodedFields>(database: .private, zones: [save])
-        let result = try call(.recordsModify, coder.encodeModifyRecordsRequest(request))
-            .decoded(coder.decodeModifyRecordsResponse)[0]
+        let stream = startChangingShare(of: zone, edit, tag: try shareTag(of: zone))
+        server.settle()
+        guard let outcome = outcome(stream) else { throw TestFailure("a save has no outcome") }
+        let result = try outcome.get().decoded(coder.decodeModifyRecordsResponse)[0]
         switch result.saves[0].outcome {
         case .record(let record): return record.shareDetails?.url ?? ""
         case .failure(let error): throw error
         case .deferred: throw TestFailure("a save was deferred")
         }
+    }
+
+    /// The change tag of the share of a whole zone; empty if there is none.
+    package func shareTag(of zone: String) throws -> String {
+        guard case .record(let share) = try fetch([Names.zoneShare], in: ZoneID(name: zone))[0] else { return "" }
+        return share.system.changeTag
+    }
+
+    /// Sends a change of the share, and waits for nothing.
+    @discardableResult
+    package func startChangingShare(of zone: String, _ edit: ShareEdit, tag: String) -> UInt32 {
+        var modification = ZoneModification<DecodedFields>(
+            zone: ZoneID(name: zone),
+            saves: [RecordSave(name: Names.zoneShare, type: Names.shareType, changeTag: tag, fields: [:])])
+        modification.shares[Names.zoneShare] = ShareSave(root: "", edit: edit)
+        let request = ModifyRecordsRequest<DecodedFields>(database: .private, zones: [modification])
+        return start(.recordsModify, coder.encodeModifyRecordsRequest(request))
     }
 
     @discardableResult
@@ -51,6 +62,20 @@ extension FramePeer {
         _ request: ModifyRecordsRequest<DecodedFields>
     ) throws -> [ZoneModificationResult<Record>] {
         try call(.recordsModify, coder.encodeModifyRecordsRequest(request)).decoded(coder.decodeModifyRecordsResponse)
+    }
+
+    /// Sends a batch of new records in a zone of another user, and waits for nothing.
+    package func startSaving(_ names: [String], in zone: ZoneID) -> UInt32 {
+        let saves = names.map { RecordSave<DecodedFields>(name: $0, type: "Note", fields: [:]) }
+        let request = ModifyRecordsRequest<DecodedFields>(
+            database: .shared, zones: [ZoneModification(zone: zone, saves: saves)])
+        return start(.recordsModify, coder.encodeModifyRecordsRequest(request))
+    }
+
+    /// The codes of what failed of such a batch, which has been answered; nil for what was saved.
+    package func saveCodes(_ stream: UInt32) throws -> [ErrorCode?] {
+        guard let outcome = outcome(stream) else { throw TestFailure("a batch has no outcome") }
+        return try outcome.get().decoded(coder.decodeModifyRecordsResponse)[0].saves.codes
     }
 
     package func fetch(

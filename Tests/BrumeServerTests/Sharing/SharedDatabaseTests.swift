@@ -26,6 +26,9 @@ struct SharedDatabaseTests {
         #expect(try b.sharedChanges().changed == [zone])
         #expect(try b.fetch(["milk", "bread"], in: zone, of: .shared).texts == ["milk", "unknownItem"])
         #expect(try Set(b.changes(of: zone).records.map(\.system.name)) == ["milk", Names.zoneShare])
+        let all = Query(recordType: "Note", predicate: .constant(true))
+        let matches = try b.query(QueryRequest(database: .shared, zone: zone, query: all)).matches
+        #expect(matches.map(\.record.system.name) == ["milk"] && matches.map(\.zone) == [zone])
         #expect(try b.accept(url).zone == zone, "accepting again gives the share")
         #expect(try b.sharedZones() == [zone])
         #expect(try a.sharedZones() == [], "the owner's zones are in the private database")
