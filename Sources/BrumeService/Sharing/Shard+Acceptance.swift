@@ -27,8 +27,11 @@ extension Shard {
             return responder.finish(.failure(error))
         }
         withHome(identity.privateDatabase!, of: responder, byteCount: byteCount) { [self] _ in
-            if let refusal = call.share.inputRefusal { return responder.finish(.failure(refusal)) }
-            call.hold()
+            do throws(ServiceError) {
+                try call.begin()
+            } catch {
+                return responder.finish(.failure(error))
+            }
             onOwner(call) { (_, loaded) throws(ServiceError) in
                 do throws(ServiceError) {
                     try loaded.database.mayAccept(call.place.link, call.visitor)
@@ -192,7 +195,7 @@ private final class AcceptanceCall: @unchecked Sendable {
     let account: String
     let byteCount: Int
     private let responder: Responder
-    private var heldInput = 0
+    private var detour: Detour?
 
     init(
         place: (database: DatabaseID, link: ShareLink), visitor: ShareVisitor, account: String, responder: Responder,
@@ -209,15 +212,11 @@ private final class AcceptanceCall: @unchecked Sendable {
     var share: ClientShare { client.share }
     var asked: AskedZone { AskedZone(owner: place.database.owner, incarnation: place.link.zone) }
 
-    /// Counts what the call holds while it is under way.
-    func hold() {
-        client.heldByteCount += ServiceLimits.travellingBytes
-        heldInput = share.input.hold(byteCount)
-    }
+    /// From here on the call waits for both databases.
+    func begin() throws(ServiceError) { detour = try Detour(of: client, requestBytes: byteCount) }
 
     func end(_ outcome: Outcome) {
-        share.input.change(by: -heldInput)
-        client.heldByteCount -= ServiceLimits.travellingBytes
+        detour?.end()
         responder.finish(outcome)
         client.door.resumeIfPossible()
     }

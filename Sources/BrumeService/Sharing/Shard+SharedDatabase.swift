@@ -23,14 +23,13 @@ extension Shard {
                 guard case .databaseChanges = request else {
                     return serve(request, ticket: nil, in: loaded, to: responder)
                 }
-                return passBarrier(of: loaded, responder) { [self] in
+                return passBarrier(of: loaded, responder, byteCount: byteCount) { [self] in
                     withHome(home, of: responder, byteCount: byteCount) { [self] loaded in
                         serve(request, ticket: nil, in: loaded, to: responder)
                     }
                 }
             }
-            let id = DatabaseID(
-                container: home.container, environment: home.environment, scope: .private, owner: owner)
+            let id = home.privateDatabase(of: owner)
             let zones = request.sharedZones ?? []
             guard
                 zones.contains(where: { loaded.database.sharedZones.zone(ZoneID(name: $0.name, owner: owner)) != nil })
@@ -58,51 +57,45 @@ extension Shard {
             body(loaded)
         case .unavailable(let error): responder.finish(.failure(error))
         case .loading(let load):
-            if let refusal = share.inputRefusal { return responder.finish(.failure(refusal)) }
-            let held = byteCount + ServiceLimits.travellingBytes
-            client.heldByteCount += held
-            let input = share.input.hold(byteCount)
+            guard let detour = detour(of: responder, byteCount: byteCount) else { return }
             let refusal = databases.wait(for: load, of: share.key, byteCount: byteCount) { [self] outcome in
-                share.input.change(by: -input)
-                client.heldByteCount -= held
-                switch outcome {
-                case .success where !server.isStillValid(client.identity):
-                    responder.finish(.failure(ServerCore.unknownToken))
-                case .success(let loaded): body(loaded)
-                case .failure(let error): responder.finish(.failure(error))
+                goOn(after: detour, refuse: { responder.finish(.failure($0)) }) {
+                    switch outcome {
+                    case .success(let loaded): body(loaded)
+                    case .failure(let error): responder.finish(.failure(error))
+                    }
                 }
-                client.door.resumeIfPossible()
             }
             guard let refusal else { return }
-            share.input.change(by: -input)
-            client.heldByteCount -= held
+            detour.end()
             responder.finish(.failure(refusal))
+        }
+    }
+
+    /// Begins to wait elsewhere; nil if the call is refused because the account's requests hold too much.
+    private func detour(of responder: Responder, byteCount: Int) -> Detour? {
+        do throws(ServiceError) {
+            return try Detour(of: responder.client, requestBytes: byteCount)
+        } catch {
+            responder.finish(.failure(error))
+            return nil
         }
     }
 
     /// Calls `body` when this loop has heard of all that was durable before in the zones of others that a user's
     /// database lists: what is told of a commit and the answer to a barrier come in one queue.
-    private func passBarrier(of home: LoadedDatabase, _ responder: Responder, _ body: @escaping () -> Void) {
+    private func passBarrier(
+        of home: LoadedDatabase, _ responder: Responder, byteCount: Int, _ body: @escaping () -> Void
+    ) {
         let id = home.database.id
         var shards = Set<Int>()
         for owner in Set(home.database.sharedZones.zones.map(\.id.owner)) where shards.count < server.shards.count {
-            let database = DatabaseID(
-                container: id.container, environment: id.environment, scope: .private, owner: owner)
-            shards.insert(server.shard(of: database).index)
+            shards.insert(server.shard(of: id.privateDatabase(of: owner)).index)
         }
         if shards.isEmpty { return body() }
-        let client = responder.client
-        client.heldByteCount += ServiceLimits.travellingBytes
+        guard let detour = detour(of: responder, byteCount: byteCount) else { return }
         let barrier = Barrier(count: shards.count) { [self] in
-            takeTurn(of: client.share.key) { [self] in
-                client.heldByteCount -= ServiceLimits.travellingBytes
-                if server.isStillValid(client.identity) {
-                    body()
-                } else {
-                    responder.refuse(ServerCore.revokedToken)
-                }
-                client.door.resumeIfPossible()
-            }
+            goOn(after: detour, refuse: { responder.finish(.failure($0)) }, body)
         }
         for index in shards.sorted() {
             let shard = server.shards[index]
