@@ -19,8 +19,8 @@ extension Database {
     ) throws(ServiceError) -> Decision<Acceptance> {
         guard let place = place(of: link) else { throw Share.unknownURL }
         let zone = zoneStates[place.zone]
-        let record = zone[place.slot]
         var share = place.share
+        var builder = CommitBuilder(sequence: sequence + 1)
         let (next, run) = (sequence + 1, run)
         let isChanged = try share.accept(
             visitor, through: link.key, owner: id.owner, at: ChangePosition(sequence: next, index: 0),
@@ -32,10 +32,10 @@ extension Database {
         }
         // Not before: who may not accept is told nothing of what the share is about.
         if place.root != nil { throw Database.recordsAreNotServed }
-        let commit =
-            isChanged
-            ? try put(share, replacing: record, at: place.slot, inZoneAt: place.zone, by: visitor.user, nowMilliseconds)
-            : nil
+        if isChanged {
+            try put(share, at: place.slot, inZoneAt: place.zone, by: visitor.user, nowMilliseconds, into: &builder)
+        }
+        let commit = finish(builder, nowMilliseconds: nowMilliseconds)
         let news = news(of: visitor.user, inZoneNamed: zone.name, incarnation: zone.incarnation)
         precondition(news.zone != nil, "a user accepted a share, and takes no part in its zone")
         let id = ZoneID(name: zone.name, owner: id.owner)
@@ -57,7 +57,7 @@ extension Database {
         if place.root != nil { throw Database.recordsAreNotServed }
     }
 
-    /// A user who takes part in a zone leaves it. Who does not has nothing to leave.
+    /// A user who takes part in a zone leaves it; any other has nothing to leave.
     private func leave(
         zoneAt index: Int, _ caller: Caller, nowMilliseconds: Int64, into builder: inout CommitBuilder
     ) -> ServiceError? {
@@ -65,9 +65,7 @@ extension Database {
             share.leave(ShareVisitor(user: caller.user, handles: []))
         else { return nil }
         do throws(ServiceError) {
-            try put(
-                share, replacing: zoneStates[index][slot], at: slot, inZoneAt: index, by: caller.user,
-                nowMilliseconds, into: &builder)
+            try put(share, at: slot, inZoneAt: index, by: caller.user, nowMilliseconds, into: &builder)
             return nil
         } catch {
             return error
@@ -112,25 +110,20 @@ extension Database {
         return result
     }
 
-    /// Puts a share that takes part in a change of its own: with a new tag, since whoever is shown it sees the change.
-    private func put(
-        _ share: Share, replacing record: RecordSlot, at slot: Int32, inZoneAt index: Int, by user: String,
-        _ nowMilliseconds: Int64
-    ) throws(ServiceError) -> Commit? {
-        var builder = CommitBuilder(sequence: sequence + 1)
-        try put(
-            share, replacing: record, at: slot, inZoneAt: index, by: user, nowMilliseconds, into: &builder)
-        return finish(builder, nowMilliseconds: nowMilliseconds)
-    }
-
-    private func put(
-        _ share: Share, replacing record: RecordSlot, at slot: Int32, inZoneAt index: Int, by user: String,
-        _ nowMilliseconds: Int64, into builder: inout CommitBuilder
+    /// Puts a share that somebody changed who did not save it.
+    ///
+    /// - Parameter user: The user who comes or goes, which gives the share another tag; nil for a change that leaves
+    ///   the tag as it is.
+    func put(
+        _ share: Share, at slot: Int32, inZoneAt index: Int, by user: String?, _ nowMilliseconds: Int64,
+        into builder: inout CommitBuilder
     ) throws(ServiceError) {
+        let record = zoneStates[index][slot]
         let tag = changeTag(builder.sequence).text
         let bytes = try StoredRecord.resharing(
             record.bytes, SharingPart(storedShare: ShareCoder.encode(share))
         ) { system in
+            guard let user else { return }
             (system.changeTag, system.modifier, system.modifiedMilliseconds) = (tag, user, nowMilliseconds)
         }
         let incarnation = zoneStates[index].incarnation

@@ -56,25 +56,12 @@ extension Database {
         _ link: ShareLink, by visitor: ShareVisitor, nowMilliseconds: Int64
     ) throws(ServiceError) -> (outcome: Share.AccessRequestOutcome, commit: Commit?) {
         guard let place = place(of: link) else { return (.ignored, nil) }
-        let record = zoneStates[place.zone][place.slot]
         var share = place.share
         let outcome = share.requestAccess(
             visitor, through: link.key, owner: id.owner, nowMilliseconds: nowMilliseconds)
         guard outcome == .noted else { return (outcome, nil) }
-        let bytes = try StoredRecord.resharing(
-            record.bytes, SharingPart(storedShare: ShareCoder.encode(share))
-        ) { _ in }
         var builder = CommitBuilder(sequence: sequence + 1)
-        let incarnation = zoneStates[place.zone].incarnation
-        put(
-            SharedBytes(bytes), marks: record.marks, replacing: place.slot, references: .none, inZoneAt: place.zone,
-            of: incarnation, into: &builder)
-        note(place.slot, .updated, inZoneAt: place.zone, into: &builder)
-        noteChange(inZoneAt: place.zone, isNewEntry: false)
-        builder.touch(
-            TouchedZone(
-                zone: ZoneID(name: zoneStates[place.zone].name), incarnation: incarnation,
-                recordTypes: [Names.shareType], isNew: false, isDeleted: false))
+        try put(share, at: place.slot, inZoneAt: place.zone, by: nil, nowMilliseconds, into: &builder)
         return (outcome, finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
