@@ -95,9 +95,8 @@ extension Shard {
     /// Asks the owners of zones how it stands: of which a run that ended did not hear the answer, or this one could not
     /// note it.
     func askAgain(_ zones: Set<AskedZone>, home: DatabaseID) {
-        for zone in zones.sorted(by: { ($0.owner, $0.incarnation) < ($1.owner, $1.incarnation) }) {
-            let owner = DatabaseID(
-                container: home.container, environment: home.environment, scope: .private, owner: zone.owner)
+        for zone in zones.sorted() {
+            let owner = home.privateDatabase(of: zone.owner)
             let shard = server.shard(of: owner)
             shard.loop.execute { shard.answer(zone, in: owner, home: home) }
         }
@@ -109,14 +108,12 @@ extension Shard {
     func leaveAll(_ loaded: LoadedDatabase, then done: @escaping (ServiceError?) -> Void) {
         let zones = loaded.database.sharedZones
         let all = zones.asked.union(zones.zones.map { AskedZone(owner: $0.id.owner, incarnation: $0.incarnation) })
-        let sorted = all.sorted { ($0.owner, $0.incarnation) < ($1.owner, $1.incarnation) }
-        leave(sorted[...], home: loaded.database.id, then: OnLoop(done))
+        leave(all.sorted()[...], home: loaded.database.id, then: OnLoop(done))
     }
 
     private func leave(_ zones: ArraySlice<AskedZone>, home: DatabaseID, then done: OnLoop<ServiceError?>) {
         guard let zone = zones.first else { return done.body(nil) }
-        let id = DatabaseID(
-            container: home.container, environment: home.environment, scope: .private, owner: zone.owner)
+        let id = home.privateDatabase(of: zone.owner)
         let owner = server.shard(of: id)
         let rest = zones.dropFirst()
         owner.loop.execute {
@@ -141,7 +138,8 @@ extension Shard {
                 }
                 gate.whenDurable(loaded.lastPosition, of: loaded) { done($0) }
             } catch {
-                done(error)
+                // What is damaged shows nobody anything, and must not keep the account from going.
+                done(databases.isUnloadable(id) ? nil : error)
             }
         }
     }
