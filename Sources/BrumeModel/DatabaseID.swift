@@ -56,6 +56,11 @@ package struct DatabaseID: Hashable, Sendable {
         parts = Parts(container: container, environment: environment, scope: scope, owner: owner)
     }
 
+    /// The private database that a user has in the same container and environment.
+    package func privateDatabase(of user: String) -> DatabaseID {
+        DatabaseID(container: container, environment: environment, scope: .private, owner: user)
+    }
+
     package static func == (left: DatabaseID, right: DatabaseID) -> Bool {
         left.parts === right.parts
             || left.owner == right.owner && left.scope == right.scope && left.environment == right.environment

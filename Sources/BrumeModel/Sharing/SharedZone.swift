@@ -19,7 +19,7 @@ package struct SharedZone: Equatable, Sendable {
 }
 
 /// A zone of another user in which a user is about to take part. What came of it may not be known yet.
-package struct AskedZone: Hashable, Sendable {
+package struct AskedZone: Hashable, Comparable, Sendable {
     package var owner: String
     /// The zone's incarnation in its owner's database.
     package var incarnation: UInt64
@@ -27,6 +27,10 @@ package struct AskedZone: Hashable, Sendable {
     package init(owner: String, incarnation: UInt64) {
         self.owner = owner
         self.incarnation = incarnation
+    }
+
+    package static func < (left: AskedZone, right: AskedZone) -> Bool {
+        (left.owner, left.incarnation) < (right.owner, right.incarnation)
     }
 }
 

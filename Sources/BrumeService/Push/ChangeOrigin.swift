@@ -18,7 +18,7 @@ package struct ChangeOrigin: Equatable, Sendable {
 
 extension ChangeOrigin {
     init(_ identity: Identity, in database: DatabaseID) {
-        user = database.owner == identity.userRecordName ? "" : identity.userRecordName
+        user = identity.owns(database) ? "" : identity.userRecordName
         device = identity.deviceID
     }
 }

@@ -14,7 +14,7 @@ extension ServerCore {
     /// different loops may each take what is left at the same time, and so exceed the quota by a request each.
     func quota(of loaded: LoadedDatabase, for identity: Identity, _ key: ClientShare.Key) -> StorageQuota? {
         let id = loaded.database.id
-        if id.scope == .private, id.owner != identity.userRecordName {
+        if id.scope == .private, !identity.owns(id) {
             // What others write to a zone counts for its owner, whose account is known once it was here.
             let owner = loaded.storage?.counted.account
             let limit = owner?.quotaBytes ?? configuration.quotaBytes

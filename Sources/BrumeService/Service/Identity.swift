@@ -61,6 +61,9 @@ package final class Identity: Sendable {
         privatePlacement = privateDatabase.map { Placement(of: $0) }
     }
 
+    /// Whether it is the user's own private database.
+    func owns(_ database: DatabaseID) -> Bool { database.scope == .private && database.owner == userRecordName }
+
     /// Where the client belongs: to the account's own data, if there is an account.
     var homePlacement: Placement { privatePlacement ?? publicPlacement }
 

@@ -11,8 +11,11 @@ extension Shard {
         if request.shareURL != nil { return try answer(toLink: request, in: loaded, identity: identity, share: share) }
         let database = loaded.database
         let caller: Caller
+        // The user whose tokens of a zone are bound to them, since its owner is another.
+        var participant = ""
         if let zones = request.sharedZones {
             caller = try Authorisation.grantOfShared(in: database.id, to: identity)
+            participant = caller.user
             tellOfLost(zones, in: loaded, identity: identity, by: share.key)
         } else {
             caller = try Authorisation.grant(
@@ -51,8 +54,7 @@ extension Shard {
         case .query, .explainQuery: preconditionFailure("a query runs in slices")
         case .shareMetadata, .requestShareAccess, .acceptShare: preconditionFailure("a share's URL leads elsewhere")
         case .zoneChanges(let request):
-            let scope = sealer.scope(
-                database.id, zone: request.zone.name, of: caller.isOwner ? "" : caller.user)
+            let scope = sealer.scope(database.id, zone: request.zone.name, of: participant)
             let token = try sealer.open(request.token, kind: .zone, scope: scope)
             var page = try database.zoneChanges(
                 zone: request.zone, since: token, resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
@@ -76,7 +78,14 @@ extension Shard {
                     token: sealer.seal(page.token, scope: scope), moreComing: page.moreComing,
                     earlierDeletions: page.earlierDeletions.map { .init(zone: $0.zone, reason: $0.reason) }))
         case .fetchZones(_, let zones):
-            return .zones(zones.map { database.zone($0, for: caller).map { withToken($0, database, caller) } })
+            return .zones(
+                zones.map { zone in
+                    database.zone(zone, for: caller).map {
+                        $0.with(
+                            database.firstFetchToken(of: $0.id, for: caller), sealed: sealer, in: database.id,
+                            of: participant)
+                    }
+                })
         case .listZones(.shared): return .allZones(database.sharedZones.zones.map { Zone.shared($0.id) })
         case .listZones:
             return .allZones(database.zones)
@@ -119,12 +128,6 @@ extension Shard {
             of: InterceptedPeer(identity))
         request.forgetWhatIsKnown()
         return request
-    }
-
-    private func withToken(_ zone: Zone, _ database: Database, _ caller: Caller) -> Zone {
-        zone.with(
-            database.firstFetchToken(of: zone.id, for: caller), sealed: sealer, in: database.id,
-            of: caller.isOwner ? "" : caller.user)
     }
 
     /// What a client is answered about an operation that did this, now or when it is sent again.

@@ -198,10 +198,10 @@ extension Shard {
             var operation = Operation()
             if let (operationID, digest, kind) = request.operation {
                 operation = Operation(key: Self.operationKey(operationID, in: id, identity: identity), digest: digest)
-                operation.user = id.owner == identity.userRecordName ? "" : identity.userRecordName
-                // Who takes no part any more is told nothing, also not of what they did.
-                let isKnown = request.isOfCaller(identity, in: loaded.database)
-                switch !isKnown
+                operation.user = identity.owns(id) ? "" : identity.userRecordName
+                // A user who takes no part any more is told nothing, not even of what they did.
+                let isForgotten = !request.isOfCaller(identity, in: loaded.database)
+                switch isForgotten
                     ? nil : loaded.database.rememberedOperation(operation.key, digest: digest, user: operation.user)
                 {
                 case .outcome(let outcome, let encoded)? where outcome.kind == kind:
@@ -227,7 +227,7 @@ extension Shard {
     struct Operation {
         var key: [UInt8] = []
         var digest: OperationDigest?
-        /// Who sent it; empty for the owner of a private database.
+        /// The user who sent it; empty for the owner of a private database.
         var user = ""
     }
 
@@ -243,7 +243,7 @@ extension Shard {
     /// The key that an operation is remembered under: its id. In a database that is not the caller's own the caller is
     /// part of the key, so that nobody gets the answer to somebody else's operation.
     private static func operationKey(_ id: [UInt8], in database: DatabaseID, identity: Identity) -> [UInt8] {
-        if id.isEmpty || database.owner == identity.userRecordName { return id }
+        if id.isEmpty || identity.owns(database) { return id }
         return Array(SHA256.digest(id + Array(identity.userRecordName.utf8)).prefix(16))
     }
 }

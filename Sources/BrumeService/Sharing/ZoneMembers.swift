@@ -55,8 +55,7 @@ struct ZoneMembers {
             changes.append(members.removeValue(forKey: user)!)
         }
         for (user, start) in starts.sorted(by: { $0.key < $1.key }) where members[user]?.start != start {
-            let home = DatabaseID(
-                container: database.id.container, environment: database.id.environment, scope: .private, owner: user)
+            let home = database.id.privateDatabase(of: user)
             let member = Member(start: start, home: home, shard: members[user]?.shard ?? shard(home))
             members[user] = member
             changes.append(member)

@@ -28,7 +28,7 @@ extension Database {
     package func zoneChanges(
         zone: ZoneID, since token: ChangeToken?, resultsLimit: Int, desiredKeys: DesiredKeys?, caller: Caller? = nil
     ) throws(ServiceError) -> ZoneChangesPage<SharedBytes, ChangeToken> {
-        let caller = caller ?? Caller(user: id.owner, isOwner: true)
+        let caller = caller ?? ownCaller
         let index = try zoneIndex(of: zone, for: caller).get()
         if zoneStates[index].isDefault {
             throw ServiceError(
@@ -50,7 +50,7 @@ extension Database {
     /// A device that gets it before it saves its first record in the zone is told of every deletion of its records,
     /// which a fetch without a token would leave out.
     package func firstFetchToken(of zone: ZoneID, for caller: Caller? = nil) -> ChangeToken? {
-        let caller = caller ?? Caller(user: id.owner, isOwner: true)
+        let caller = caller ?? ownCaller
         guard case .success(let index) = zoneIndex(of: zone, for: caller), !zoneStates[index].isDefault else {
             return nil
         }

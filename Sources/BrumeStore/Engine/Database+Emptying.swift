@@ -58,7 +58,7 @@ extension Database {
                 builder.append(.sharedZoneEnd(zone.id))
                 _ = sharedZones.end(zone.id, at: builder.nextPosition())
             }
-            for zone in sharedZones.asked.sorted(by: { ($0.owner, $0.incarnation) < ($1.owner, $1.incarnation) }) {
+            for zone in sharedZones.asked.sorted() {
                 builder.append(.sharedZoneAnswered(zone))
                 sharedZones.answered(zone)
             }

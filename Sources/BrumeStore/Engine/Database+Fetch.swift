@@ -11,7 +11,7 @@ extension Database {
         _ request: FetchRecordsRequest, caller: Caller? = nil
     ) -> [[RecordOutcome<SharedBytes>]] {
         assert(answers(request.database), "a request was routed to a database of another scope")
-        let caller = caller ?? Caller(user: id.owner, isOwner: true)
+        let caller = caller ?? ownCaller
         var bytes = 0
         var fieldsRead = 0
         var isFull = false

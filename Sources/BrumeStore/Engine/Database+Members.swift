@@ -27,6 +27,9 @@ extension Database {
     /// Whether requests for a scope are answered by this database: those for the shared one by private databases.
     func answers(_ scope: DatabaseScope) -> Bool { scope == id.scope || scope == .shared && id.scope == .private }
 
+    /// The owner, who asks where nobody else is named.
+    var ownCaller: Caller { Caller(user: id.owner, isOwner: true) }
+
     /// Whether the caller has the run of the database: its owner, and of a public one everybody.
     func isOwn(_ caller: Caller) -> Bool { caller.isOwner || id.scope == .public }
 
@@ -56,11 +59,6 @@ extension Database {
     package func starts(inZoneNamed name: String) -> [String: ChangePosition] {
         guard let index = zoneIndexOfName[name] else { return [:] }
         return zoneStates[index].sharing.members.mapValues(\.start)
-    }
-
-    /// The users who take part in a zone, without its owner.
-    package func members(ofZoneNamed name: String) -> some Collection<String> {
-        (zoneIndexOfName[name].map { zoneStates[$0].sharing.members } ?? [:]).keys
     }
 
     /// The names of the zones in which others take part.

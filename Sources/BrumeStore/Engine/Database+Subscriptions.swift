@@ -200,7 +200,8 @@ extension Database {
 
     private static let tooManySharedSubscriptions = ServiceError(
         .limitExceeded,
-        "the shared database has \(Limits.sharedSubscriptionsPerUser) subscriptions, the most it may have; delete one first"
+        "the shared database has \(Limits.sharedSubscriptionsPerUser) subscriptions, the most it may have; delete one"
+            + " first"
     )
     private static let sharedHasDatabaseSubscriptions = ServiceError(
         .invalidArguments, "the shared database has database subscriptions alone, and neither zone nor query ones")

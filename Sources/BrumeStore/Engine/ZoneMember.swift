@@ -7,7 +7,7 @@ struct ZoneMember: Equatable, Sendable {
     var start: ChangePosition
     var permission: Share.Permission
 
-    /// Who takes part by the share of a whole zone, by user record name.
+    /// The users who take part by the share of a whole zone, by record name.
     static func all(of part: SharingPart) -> [String: ZoneMember] {
         var members: [String: ZoneMember] = [:]
         for participant in part.decodedShare?.participants ?? [] {

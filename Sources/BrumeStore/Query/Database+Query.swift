@@ -18,7 +18,7 @@ extension Database {
             throw ServiceError(
                 .invalidArguments, "the cursor belongs to another query; start this one without a cursor")
         }
-        let caller = caller ?? Caller(user: id.owner, isOwner: true)
+        let caller = caller ?? ownCaller
         if let zone {
             _ = try zoneIndex(of: zone, for: caller).get()
         } else if !isOwn(caller) {

@@ -8,11 +8,11 @@ package import BrumeModel
 package struct SharedZones: Equatable, Sendable {
     struct Entry: Equatable, Sendable {
         var zone: SharedZone
-        /// Of the change in the user's own database that put or ended it.
+        /// The position of the change in the user's own database that put or ended it.
         var position: ChangePosition
         var isEnded = false
-        /// Of the end of the user's earlier part in a zone of that name, if there was one; ``ChangePosition/start`` if
-        /// not.
+        /// The position at which the user's earlier part in a zone of that name ended; ``ChangePosition/start`` where
+        /// there was none.
         var earlierEnd = ChangePosition.start
     }
 

@@ -161,7 +161,7 @@ extension DatabaseCapture {
                 .init(zone: entry.zone, position: entry.position, isEnded: entry.isEnded, earlierEnd: entry.earlierEnd))
             try add(entry.zone.id.owner.utf8.count + entry.zone.id.name.utf8.count)
         }
-        for zone in sharedZones.asked.sorted(by: { ($0.owner, $0.incarnation) < ($1.owner, $1.incarnation) }) {
+        for zone in sharedZones.asked.sorted() {
             rest.askedZones.append(zone)
             try add(zone.owner.utf8.count)
         }

@@ -2,7 +2,7 @@ import BrumeModel
 @testable import BrumeService
 import Testing
 
-/// Who may follow a share's URL into which database, before the share is asked.
+/// The users whom a share's URL leads into a database, before the share is asked.
 @Suite("A share's URL, before it is followed")
 struct LinkAuthorisationTests {
     private static func identity(_ role: Identity.Role, _ environment: Environment = .development) -> Identity {
