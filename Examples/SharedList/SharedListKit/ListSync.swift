@@ -64,7 +64,7 @@ final class ListSync: CKSyncEngineDelegate {
             case .sentRecordZoneChanges(let changes):
                 for record in changes.savedRecords { state.items[record.recordID] = record }
                 for failure in changes.failedRecordSaves where !Self.isSentAgain(failure.error) {
-                    // Who may only read, or takes part no more, has not added anything.
+                    // A user who may only read, or takes part no more, has not added anything.
                     state.items[failure.record.recordID] = nil
                     state.problems.append(failure.error.localizedDescription)
                 }

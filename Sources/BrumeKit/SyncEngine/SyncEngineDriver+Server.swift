@@ -40,7 +40,7 @@ extension SyncEngineDriver {
             return .firstFetchTokens(
                 await result {
                     let zones = try await database.recordZones(for: zoneIDs, database.callOptions)
-                    // Of several owners' zones some may have to be asked for again.
+                    // Where there are several owners, some zones may have to be asked for again.
                     for case .failure(let error as CKError) in zones.values where error.isTransient { throw error }
                     return zones.compactMapValues { try? $0.get().firstFetchToken }
                 })

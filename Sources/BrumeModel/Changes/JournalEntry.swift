@@ -48,7 +48,7 @@ package enum Change: Equatable, Sendable {
     case subscriptionPut(Subscription)
     /// The owner is empty in a private database.
     case subscriptionDeletion(id: String, owner: String)
-    // Of zones of other users, in the private database of who takes part in them.
+    // Zones of other users, in the private database of a user who takes part in them.
     case sharedZoneAsked(AskedZone)
     case sharedZoneAnswered(AskedZone)
     case sharedZonePut(SharedZone)

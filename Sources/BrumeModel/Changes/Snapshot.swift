@@ -139,10 +139,10 @@ package struct SnapshotFormerSubscriber: Equatable, Sendable {
 /// A zone of another user that came or went in the shared database of a private database's owner.
 package struct SnapshotSharedZone: Equatable, Sendable {
     package var zone: SharedZone
-    /// Of that change.
+    /// The position of that change.
     package var position: ChangePosition
     package var isEnded: Bool
-    /// Of the end of an earlier part in a zone of the name; ``ChangePosition/start`` if there was none.
+    /// The position at which an earlier part in a zone of the name ended; ``ChangePosition/start`` if there was none.
     package var earlierEnd: ChangePosition
 
     package init(

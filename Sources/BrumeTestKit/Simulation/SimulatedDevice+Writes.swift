@@ -25,7 +25,7 @@ extension SimulatedDevice {
                 simulation.history.saw(sequence, of: request.database)
                 let outcome = timeline.commits[Int(sequence)].outcome
                 if ExpectedAnswer.message(of: outcome, in: request.database, coder: coder) != bytes {
-                    // Who takes no part any more is told nothing, also not of what they did.
+                    // A user who takes no part any more is told nothing, not even of what they did.
                     if let user = request.participant,
                         timeline.wasTrue(
                             since: sequence,
