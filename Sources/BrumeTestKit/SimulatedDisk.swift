@@ -59,6 +59,9 @@ package final class SimulatedDisk: Disk {
         var forgotten: Set<Int> = []
         /// Sectors that read as zeros and take no room, because a write began after the end.
         var holes: Set<Int> = []
+        /// The flipped bits, by their offsets, that nothing was written over: in ``current`` and in ``durable``.
+        var flips: [Int: UInt8] = [:]
+        var durableFlips: [Int: UInt8] = [:]
 
         /// The bytes that it takes on the disk.
         var usedBytes: Int { current.count - holes.count * sectorBytes }
@@ -70,6 +73,10 @@ package final class SimulatedDisk: Disk {
                 for index in range { next[index] = index < durable.count ? durable[index] : 0 }
             }
             durable = next
+            if flips.isEmpty, durableFlips.isEmpty { return }
+            let isForgotten = { [forgotten] (offset: Int) in forgotten.contains(offset / sectorBytes) }
+            durableFlips = durableFlips.filter { isForgotten($0.key) }
+                .merging(flips.filter { !isForgotten($0.key) }) { $1 }
         }
 
         mutating func forget() {
@@ -89,6 +96,23 @@ package final class SimulatedDisk: Disk {
             current.replaceSubrange(offset..<end, with: bytes)
             if !holes.isEmpty { holes.subtract(sectors) }
             if !forgotten.isEmpty { forgotten.subtract(sectors) }
+            if !flips.isEmpty { flips = flips.filter { !(offset..<end).contains($0.key) } }
+        }
+
+        mutating func flip(_ mask: UInt8, at offset: Int) {
+            if offset < current.count {
+                current[offset] ^= mask
+                flips[offset, default: 0] ^= mask
+            }
+            if offset < durable.count {
+                durable[offset] ^= mask
+                durableFlips[offset, default: 0] ^= mask
+            }
+        }
+
+        mutating func flipBack(at offset: Int) {
+            if let mask = flips.removeValue(forKey: offset) { current[offset] ^= mask }
+            if let mask = durableFlips.removeValue(forKey: offset) { durable[offset] ^= mask }
         }
 
         /// How many bytes of a write fit, from its beginning.
@@ -205,12 +229,20 @@ package final class SimulatedDisk: Disk {
         state.withLock { Self.usedBytes($0) }
     }
 
-    /// Flips bits of a file, both in what was written and in what is durable; the same again flips them back.
+    /// Flips bits of a file, both in what was written and in what is durable.
     package func flip(_ mask: UInt8, at offset: Int, of path: String) {
         state.withLock { state in
             guard let id = state.names[path] else { return }
-            if offset < state.contents[id]!.current.count { state.contents[id]!.current[offset] ^= mask }
-            if offset < state.contents[id]!.durable.count { state.contents[id]!.durable[offset] ^= mask }
+            state.contents[id]!.flip(mask, at: offset)
+        }
+    }
+
+    /// Flips back what was flipped in a byte of a file since the last power cut. Where something was written over it
+    /// meanwhile, that stays: it has no flipped bit.
+    package func flipBack(at offset: Int, of path: String) {
+        state.withLock { state in
+            guard let id = state.names[path] else { return }
+            state.contents[id]!.flipBack(at: offset)
         }
     }
 

@@ -89,14 +89,16 @@ extension SimulatedServer {
         }
         // Each flipped bit counts once.
         if !flip.hasMeaning { simulation.report.flipsHarmless -= 1 }
-        disk.flip(flip.mask, at: flip.offset, of: flip.path)
+        disk.flipBack(at: flip.offset, of: flip.path)
         disk.endProcess()
         startLater()
     }
 
-    /// Takes back a flipped bit that nobody has read, because the disk failed first.
+    /// Takes back a flipped bit of a start that the disk ended. The start may have read it and gone on: after the
+    /// journal's last batch it cuts what it finds, and then may still fail, at the manifest for one. What it wrote over
+    /// the bit has to stay, or the next start finds damage that the simulator did where everything was zero.
     func takeBack(_ flip: FlippedBit) {
-        disk.flip(flip.mask, at: flip.offset, of: flip.path)
+        disk.flipBack(at: flip.offset, of: flip.path)
         simulation.report.flipsInjected -= 1
         if !flip.hasMeaning { simulation.report.flipsHarmless -= 1 }
     }
