@@ -98,4 +98,17 @@ package enum StoreLimits {
 
     /// Bytes of a file beside the store's that is checked with a folder: some hundred thousand accounts.
     package static let otherFileBytes = 256 * 1024 * 1024
+
+    /// Parts of a user in shared trees of a zone that ended while others stayed. Of older ones their devices are not
+    /// told: they start over.
+    static let endedPartsPerMember = 64
+
+    /// Shared trees of a zone that ended, and whose records are still told as deleted.
+    static let endedTreesPerZone = 1_000
+
+    /// Entries of shared trees' feeds that one page looks at, before it ends with what it has.
+    static let treeEntriesPerPage = 20_000
+
+    /// Records that may move from one shared tree to another with one commit: each gets a position.
+    static let movedRecordsPerCommit = 900_000
 }

@@ -38,8 +38,17 @@ package struct TouchedZone: Equatable, Sendable {
     package var recordTypes: [String]
     package var isNew: Bool
     package var isDeleted: Bool
+    /// What it did to the trees of records that are shared; nil where the zone is shared as a whole, if at all.
+    package var trees: [TouchedTree]?
 
     package var isNewOrDeleted: Bool { isNew || isDeleted }
+}
+
+/// What a commit changed for some of the users with whom records of a zone are shared.
+package struct TouchedTree: Equatable, Sendable {
+    package var users: Set<String>
+    /// The types of the records that changed, came or went; nil where these users see more than before, or less.
+    package var recordTypes: Set<String>?
 }
 
 /// The caller of a request. The server has authenticated them; the engine knows only what its own rules need.

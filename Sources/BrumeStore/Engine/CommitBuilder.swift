@@ -57,7 +57,10 @@ struct CommitBuilder: ~Copyable {
     }
 
     mutating func touch(_ zone: TouchedZone) {
-        touched.append(zone)
+        guard let last = touched.last, last.incarnation == zone.incarnation else { return touched.append(zone) }
+        touched[touched.count - 1].recordTypes = Set(last.recordTypes + zone.recordTypes).sorted()
+        if let trees = zone.trees { touched[touched.count - 1].trees = (last.trees ?? []) + trees }
+        if zone.isDeleted { touched[touched.count - 1].isDeleted = true }
     }
 
     /// Notes that a zone keeps the request's client token.

@@ -45,6 +45,7 @@ extension Database {
         touched.sort { zoneStates[$0].lastChange < zoneStates[$1].lastChange }
         for index in touched where zoneStates[index].deletion == nil && !zoneStates[index].isDefault {
             if zoneStates[index].lastChange > zoneFeedHead { noteChange(inZoneAt: index, isNewEntry: false) }
+            settleTrees(inZoneAt: index)
         }
         if !entry.operationID.isEmpty {
             remember(

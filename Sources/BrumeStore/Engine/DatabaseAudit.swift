@@ -16,6 +16,8 @@ package struct DatabaseAudit: Equatable, Sendable {
         var creatorBytes = CreatorBytes()
         /// The shares of each zone that has some, and their roots, by the zone's incarnation.
         var sharing: [UInt64: ZoneSharing] = [:]
+        /// What is wrong with the trees of shared records, by the zone's incarnation.
+        var treeProblems: [UInt64: String] = [:]
         /// See ``Database/approximateBytes``.
         package var approximateBytes = 0
         package var operations = 0
@@ -106,7 +108,8 @@ extension Database {
             sums.approximateBytes += references.approximateBytes
             let sharing = state.searchedSharing
             if !sharing.isEmpty { sums.sharing[state.incarnation] = sharing }
-            sums.approximateBytes += sharing.approximateBytes
+            sums.approximateBytes += sharing.approximateBytes + state.trees.recountedBytes
+            sums.treeProblems[state.incarnation] = state.problemWithTrees
             for slot in state.slots.chunks.joined() {
                 sums.approximateBytes += slot.approximateBytes
                 if !slot.isDeleted {

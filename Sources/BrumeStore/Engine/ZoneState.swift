@@ -38,6 +38,8 @@ struct ZoneState: Sendable {
     private(set) var references: ReferenceIndex
     /// The zone's shares and their roots.
     private(set) var sharing = ZoneSharing()
+    /// What shares of records cover, and who takes part in them.
+    var trees = SharedTrees()
     /// What each user's records take; a private database has none.
     private(set) var creatorBytes = CreatorBytes()
 
@@ -99,6 +101,7 @@ struct ZoneState: Sendable {
     /// About what the zone takes in memory.
     var approximateBytes: Int {
         ownBytes + references.approximateBytes + creatorBytes.approximateBytes + sharing.approximateBytes
+            + trees.approximateBytes
     }
 
     // MARK: Changes
@@ -124,9 +127,11 @@ struct ZoneState: Sendable {
                 return (hash, names.slot(of: name, hash: hash, in: slots))
             }
         }
+        var former: Kinship?
         if let known = found {
             slot = known
             replacesEntry = true
+            if !trees.isEmpty, !slots.isDeleted(known) { former = kinship(of: known) }
             let packedBytes = slots.packedBytes(of: known)
             ownBytes -= slots.approximateBytes(of: known)
             if slots.isDeleted(known) {
@@ -164,6 +169,7 @@ struct ZoneState: Sendable {
             references.remove(from, of: slot)
             references.add(to, of: slot, by: references.user(of: slots[slot]))
         }
+        if !trees.isEmpty || marks.contains(.sharing) { noteInTrees(slot, at: position, former: former) }
         noteChange(at: position, slot: slot, replacesEntry: replacesEntry)
         return slot
     }
@@ -185,6 +191,7 @@ struct ZoneState: Sendable {
         storedBytes -= slots.byteCount(of: slot)
         removeFromCreator(slot)
         removeFromSharing(slot)
+        noteDeletionInTrees(slot, at: position)
         let packedBytes = slots.packedBytes(of: slot)
         slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
         if let packedBytes { leftPack(slot, bytes: packedBytes) }
@@ -298,6 +305,9 @@ struct ZoneState: Sendable {
             addReferences(of: slot)
             if slots.marks(of: slot).contains(.sharing) { sharing.add(slots[slot], at: slot) }
         }
+        for record in records.covered {
+            trees.load(first + Int32(record.slot), tree: record.tree, entered: record.entered)
+        }
     }
 
     /// Builds the look-ups and the feed from what was loaded. Returns what is wrong with it, or nil.
@@ -322,7 +332,7 @@ struct ZoneState: Sendable {
         if let creatorBytes { self.creatorBytes = creatorBytes }
         guard let names else { return "a record stands there twice" }
         self.names = names
-        if let problem = sharingProblem { return problem }
+        if let problem = sharingProblem ?? finishLoadingTrees() { return problem }
         guard let feeds else { return nil }
         (feed, deletions) = feeds
         var before: ChangePosition?

@@ -1,20 +1,68 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// A user who takes part in the whole of another user's zone.
+/// A user who takes part in another user's zone.
 struct ZoneMember: Equatable, Sendable {
-    /// The position of the acceptance. It tells their part from an earlier one that ended: tokens of that have expired.
+    /// What of the zone they see.
+    enum Reach: Equatable, Sendable {
+        /// All of it, by the share of the whole zone.
+        case zone(Share.Permission)
+        /// The trees of records that are shared with them.
+        case trees(TreeMember)
+    }
+
+    /// The position of the acceptance that opened the zone to them. It tells their part from an earlier one that ended:
+    /// tokens of that have expired.
     var start: ChangePosition
-    var permission: Share.Permission
+    var reach: Reach
 
     /// The users who take part by the share of a whole zone, by record name.
     static func all(of part: SharingPart) -> [String: ZoneMember] {
         var members: [String: ZoneMember] = [:]
         for participant in part.decodedShare?.participants ?? [] {
             if let start = participant.acceptance {
-                members[participant.user] = ZoneMember(start: start, permission: participant.permission)
+                members[participant.user] = ZoneMember(start: start, reach: .zone(participant.permission))
             }
         }
         return members
+    }
+}
+
+/// A user with whom trees of records are shared.
+struct TreeMember: Equatable, Sendable {
+    /// The user's part in one tree.
+    struct Part: Equatable, Sendable {
+        /// The position at which they accepted the share: what was in the tree by then is news to them.
+        var acceptance: ChangePosition
+        var permission: Share.Permission
+    }
+
+    /// A part that ended while another one in the zone stayed: what was in that tree is told as deleted.
+    struct EndedPart: Equatable, Sendable {
+        var tree: UInt32
+        var acceptance: ChangePosition
+        var end: ChangePosition
+    }
+
+    /// See ``ZoneMember/start``.
+    var start: ChangePosition
+    /// Tokens below it have expired, because parts that ended are forgotten.
+    var floor = ChangePosition.start
+    /// By the tree's number.
+    var parts: [UInt32: Part] = [:]
+    /// Oldest end first: at most ``StoreLimits/endedPartsPerMember``.
+    var ended: [EndedPart] = []
+
+    /// Ends the part in a tree.
+    mutating func end(_ tree: UInt32, at position: ChangePosition) {
+        guard let part = parts.removeValue(forKey: tree) else { return }
+        ended.append(EndedPart(tree: tree, acceptance: part.acceptance, end: position))
+        while ended.count > StoreLimits.endedPartsPerMember { floor = max(floor, ended.removeFirst().end) }
+    }
+
+    /// Forgets the parts that ended in a tree, which is no more.
+    mutating func forgetEnds(of tree: UInt32) {
+        for ended in ended where ended.tree == tree { floor = max(floor, ended.end) }
+        ended.removeAll { $0.tree == tree }
     }
 }

@@ -1,0 +1,230 @@
+internal import BrumeModel
+
+/// The trees of records that a zone's shares cover, and who takes part in them.
+///
+/// The share records say what there is; this is kept in step with them: see `ZoneState+Trees.swift`. It is worked out
+/// anew from the journal, and snapshots keep it, because it also holds what was: when records came into trees, what
+/// left them, and whose part ended.
+struct SharedTrees: Sendable {
+    /// By number; those that ended and are of interest among them. A number is not used again.
+    private(set) var trees: [UInt32: SharedTree] = [:]
+    private(set) var numberOfShare: [String: UInt32] = [:]
+    /// Of numbers without a tree, the record is in none.
+    private(set) var numbers = TreeNumbers()
+    /// Users who do not own the zone, by record name.
+    private(set) var members: [String: TreeMember] = [:]
+    private(set) var lastNumber: UInt32 = 0
+    private(set) var departureCount = 0
+    private var treeBytes = 0
+
+    /// Up to so many records that move are put in order at once.
+    var sortedCount = 1_000
+
+    /// What the commit in hand has changed, in the order of its positions, until it is settled.
+    var events: [TreeEvent] = []
+    /// The types of the records with which the commit in hand changed trees, by number.
+    private var touchedTypes: [UInt32: Set<String>] = [:]
+    /// Users who see more or less with the commit in hand.
+    private var changedUsers: Set<String> = []
+    /// Shares that the commit in hand began, by number.
+    var begun: [UInt32] = []
+    /// What is left to do for the commit in hand.
+    var settling: TreeSettling?
+    /// Records that were loaded, while loading.
+    private var loaded: [(slot: Int32, tree: UInt32, entered: ChangePosition)] = []
+
+    /// Whether there are no trees: then nothing has to be noted.
+    var isEmpty: Bool { trees.isEmpty }
+
+    /// Whether a commit's changes are not settled yet.
+    var isUnsettled: Bool { !events.isEmpty || !begun.isEmpty || settling != nil }
+
+    /// About what it takes in memory.
+    var approximateBytes: Int {
+        isEmpty ? 0 : treeBytes + numbers.approximateBytes + members.count * SharedTrees.memberBytes
+    }
+
+    /// The same, counted anew.
+    var recountedBytes: Int {
+        var counted = self
+        counted.treeBytes = trees.values.reduce(0) { $0 + $1.recountedBytes }
+        return counted.approximateBytes
+    }
+
+    private static let memberBytes = 256
+
+    /// The tree that a slot is in; nil for none. Trees that ended are among them.
+    func tree(of slot: Int32) -> SharedTree? { isEmpty ? nil : trees[numbers[slot]] }
+
+    /// The number of the tree that covers a slot; 0 for none.
+    func cover(of slot: Int32) -> UInt32 {
+        let number = numbers[slot]
+        guard let tree = trees[number], !tree.isEnded else { return 0 }
+        return number
+    }
+
+    mutating func load(_ slot: Int32, tree: UInt32, entered: ChangePosition) {
+        numbers[slot] = tree
+        loaded.append((slot, tree, entered))
+    }
+
+    mutating func takeLoaded() -> [(slot: Int32, tree: UInt32, entered: ChangePosition)] {
+        defer { loaded = [] }
+        return loaded
+    }
+
+    /// Changes a tree that there is.
+    mutating func update(_ number: UInt32, _ change: (inout SharedTree) -> Void) {
+        guard let before = trees[number]?.approximateBytes else { return }
+        let departures = trees[number]!.departures.count
+        change(&trees[number]!)
+        treeBytes += trees[number]!.approximateBytes - before
+        departureCount += trees[number]!.departures.count - departures
+    }
+
+    mutating func set(_ number: UInt32, of slot: Int32) { numbers[slot] = number }
+
+    /// Forgets the oldest departures of the largest trees, until there are as many as a limit says.
+    mutating func forgetDepartures(downTo limit: Int) {
+        while departureCount > limit,
+            let largest = trees.max(by: { $0.value.isSmaller(than: $1.value, $0.key, $1.key) })
+        {
+            let count = largest.value.departures.count
+            // Some more than it takes, so that the search pays.
+            let number = min(count, max(departureCount - limit, count / 8))
+            update(largest.key) { $0.forgetDepartures(number) }
+        }
+    }
+
+    /// Notes that a tree changed by a record of a type.
+    mutating func touch(_ number: UInt32, _ type: String) {
+        guard let tree = trees[number], !tree.isEnded else { return }
+        touchedTypes[number, default: []].insert(type)
+    }
+
+    /// For whom the commit in hand changed something.
+    mutating func takeTouched() -> [TouchedTree] {
+        defer { (touchedTypes, changedUsers) = ([:], []) }
+        var touched = touchedTypes.sorted { $0.key < $1.key }.compactMap { number, types in
+            trees[number].map { TouchedTree(users: $0.users, recordTypes: types) }
+        }
+        if !changedUsers.isEmpty { touched.append(TouchedTree(users: changedUsers, recordTypes: nil)) }
+        return touched
+    }
+
+    // MARK: Shares
+
+    /// Notes what a share's record says.
+    mutating func note(_ share: Share, named name: String, at position: ChangePosition) {
+        let number = numberOfShare[name] ?? begin(name, at: position)
+        var present = Set<String>()
+        for participant in share.participants {
+            guard let acceptance = participant.acceptance else { continue }
+            present.insert(participant.user)
+            if !trees[number]!.users.contains(participant.user) { changedUsers.insert(participant.user) }
+            let part = TreeMember.Part(acceptance: acceptance, permission: participant.permission)
+            members[participant.user, default: TreeMember(start: acceptance)].parts[number] = part
+        }
+        for user in trees[number]!.users where !present.contains(user) { end(user, inTree: number, at: position) }
+        update(number) { $0.users = present }
+    }
+
+    /// Ends a share.
+    mutating func end(share name: String, at position: ChangePosition) {
+        guard let number = numberOfShare.removeValue(forKey: name) else { return }
+        for user in trees[number]!.users { end(user, inTree: number, at: position) }
+        update(number) { tree in
+            tree.users = []
+            tree.end()
+        }
+        dropIfUnneeded(number)
+    }
+
+    private mutating func begin(_ share: String, at position: ChangePosition) -> UInt32 {
+        lastNumber += 1
+        let tree = SharedTree(share: share, since: position)
+        treeBytes += tree.approximateBytes
+        trees[lastNumber] = tree
+        numberOfShare[share] = lastNumber
+        begun.append(lastNumber)
+        return lastNumber
+    }
+
+    /// Takes a tree, and returns whether its share has no other.
+    mutating func add(_ tree: SharedTree, number: UInt32) -> Bool {
+        if !tree.isEnded {
+            guard numberOfShare[tree.share] == nil else { return false }
+            numberOfShare[tree.share] = number
+        }
+        trees[number] = tree
+        treeBytes += tree.approximateBytes
+        lastNumber = max(lastNumber, number)
+        return true
+    }
+
+    mutating func add(_ member: TreeMember, user: String) {
+        members[user] = member
+        count(member.ended, 1)
+    }
+
+    /// Takes who takes part in a share, and returns whether they are all known to take part in its zone.
+    mutating func load(_ share: Share, tree number: UInt32) -> Bool {
+        var users = Set<String>()
+        for participant in share.participants {
+            guard let acceptance = participant.acceptance else { continue }
+            guard let start = members[participant.user]?.start, start <= acceptance else { return false }
+            users.insert(participant.user)
+            members[participant.user]!.parts[number] = TreeMember.Part(
+                acceptance: acceptance, permission: participant.permission)
+        }
+        update(number) { $0.users = users }
+        return true
+    }
+
+    private mutating func end(_ user: String, inTree number: UInt32, at position: ChangePosition) {
+        changedUsers.insert(user)
+        var member = members[user]!
+        let before = member.ended
+        member.end(number, at: position)
+        members[user] = member.parts.isEmpty ? nil : member
+        count(before, -1)
+        count(members[user]?.ended ?? [], 1)
+        for part in before { dropIfUnneeded(part.tree) }
+    }
+
+    private mutating func count(_ parts: [TreeMember.EndedPart], _ change: Int) {
+        for part in parts { trees[part.tree]?.toldCount += change }
+    }
+
+    /// Drops a tree that ended and of which nobody is to be told any more.
+    private mutating func dropIfUnneeded(_ number: UInt32) {
+        if let tree = trees[number], tree.isEnded, tree.toldCount == 0 { drop(number) }
+    }
+
+    private mutating func drop(_ number: UInt32) {
+        departureCount -= trees[number]!.departures.count
+        treeBytes -= trees[number]!.approximateBytes
+        trees[number] = nil
+    }
+
+    /// Drops the oldest trees that ended while they hold more records than a limit says, but for the newest one.
+    /// Whoever was to be told of them starts over.
+    mutating func forgetEnded(downTo limit: Int) {
+        var ended = trees.filter(\.value.isEnded).keys.sorted()[...]
+        var count = ended.reduce(0) { $0 + trees[$1]!.count }
+        while count > limit || ended.count > StoreLimits.endedTreesPerZone, ended.count > 1,
+            let oldest = ended.popFirst()
+        {
+            count -= trees[oldest]!.count
+            for user in members.keys { members[user]!.forgetEnds(of: oldest) }
+            drop(oldest)
+        }
+    }
+}
+
+extension SharedTree {
+    /// An order by the number of departures.
+    fileprivate func isSmaller(than other: SharedTree, _ number: UInt32, _ otherNumber: UInt32) -> Bool {
+        (departures.count, otherNumber) < (other.departures.count, number)
+    }
+}

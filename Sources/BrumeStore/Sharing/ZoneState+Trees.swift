@@ -1,0 +1,290 @@
+internal import BrumeModel
+internal import BrumeRecord
+
+/// How the trees of a zone follow its records: see ``TreeSettling``.
+///
+/// A record that is the root of a share is in that share's tree, whatever its own parent is; any other one is where its
+/// parent is. Parents that lead in a circle lead nowhere.
+extension ZoneState {
+    /// What of a record says which tree it belongs to.
+    struct Kinship: Equatable {
+        var parent = ""
+        /// The share that it is, or is the root of.
+        var share = ""
+    }
+
+    /// - Parameter slot: Of a record that exists.
+    func kinship(of slot: Int32) -> Kinship {
+        let marks = slots.marks(of: slot)
+        if marks.isEmpty { return Kinship() }
+        if marks.contains(.sharing), slots.isOfType(Names.shareType, slot) { return Kinship(share: slots[slot].name) }
+        return slots.withBytes(of: slot) { bytes in
+            Kinship(
+                parent: marks.contains(.refersToOthers)
+                    ? String(decoding: StoredRecord.parent(of: bytes), as: UTF8.self) : "",
+                share: marks.contains(.sharing) ? StoredRecord.rootedShare(of: bytes) : "")
+        }
+    }
+
+    /// Notes that a record was put.
+    ///
+    /// - Parameter former: What it was before; nil for a new record.
+    mutating func noteInTrees(_ slot: Int32, at position: ChangePosition, former: Kinship?) {
+        if slots.marks(of: slot).contains(.sharing), let share = slots[slot].share {
+            let name = slots[slot].name
+            if name != Names.zoneShare { trees.note(share, named: name, at: position) }
+        }
+        if trees.isEmpty { return }
+        trees.events.append(
+            .put(
+                slot: slot, position: position, isNew: former == nil,
+                mayMove: former.map { $0 != kinship(of: slot) } ?? true))
+    }
+
+    /// Notes that a record is about to be deleted.
+    mutating func noteDeletionInTrees(_ slot: Int32, at position: ChangePosition) {
+        if trees.isEmpty { return }
+        let number = trees.numbers[slot]
+        if let tree = trees.trees[number] {
+            let (name, type) = (slots[slot].name, slots[slot].type)
+            let departure = SharedTree.Departure(
+                position: position, entered: tree.entered(slot, created: slots.created(slot)), name: name, type: type)
+            trees.events.append(.deletion(tree: number, departure))
+            trees.update(number) { $0.leave(slot) }
+            if type == Names.shareType { trees.end(share: name, at: position) }
+        }
+        trees.set(0, of: slot)
+    }
+
+    /// Brings the trees up to date with the commit's changes.
+    ///
+    /// - Parameter units: About how many records to look at.
+    /// - Returns: Whether nothing is left to do.
+    mutating func settleTrees(_ units: Int = .max, history: HistoryLimits) -> Bool {
+        if !trees.isUnsettled { return true }
+        var left = units
+        if trees.settling == nil { beginSettling() }
+        // Taken out while it works, so that it is not copied.
+        var settling = trees.settling!
+        trees.settling = nil
+        while left > 0 {
+            switch settling.phase {
+            case .walking: walk(&settling, &left)
+            case .reading(var entries):
+                while left > 0, let entry = entries.next() {
+                    left -= 1
+                    if settling.moving[entry.slot] != nil, slots.position(of: entry.slot) == entry.position {
+                        settling.ordered.append(entry.slot)
+                    }
+                }
+                settling.phase = left > 0 ? .placing(next: 0) : .reading(entries)
+            case .placing(var next):
+                while left > 0, next < settling.ordered.count {
+                    place(settling.ordered[next], &settling)
+                    next += 1
+                    left -= 1
+                }
+                settling.phase = .placing(next: next)
+                if next == settling.ordered.count {
+                    trees.forgetDepartures(downTo: max(history.tombstonesPerZone, liveCount))
+                    trees.forgetEnded(downTo: max(history.tombstonesPerZone, liveCount))
+                    return true
+                }
+            }
+        }
+        trees.settling = settling
+        return false
+    }
+
+    // MARK: What the commit changed
+
+    private mutating func beginSettling() {
+        var settling = TreeSettling(sequence: lastChange.sequence)
+        let (events, begun) = (trees.events, trees.begun)
+        (trees.events, trees.begun) = ([], [])
+        var finder = TreeFinder()
+        for event in events {
+            guard case .put(let slot, _, _, let mayMove) = event, mayMove else { continue }
+            settling.changed.insert(slot)
+            if !references.children(of: slots[slot].name).isEmpty { finder.trustsNone = true }
+        }
+        if !begun.isEmpty { finder.trustsNone = true }
+        let new = Set(begun)
+        for number in begun {
+            guard let share = trees.trees[number]?.share, let root = sharing.roots[share],
+                settling.changed.insert(root).inserted
+            else { continue }
+            // What was put before its share was not noted, if it was the zone's first.
+            move(root, to: number, at: slots.position(of: root), isNew: false, new, &settling)
+            settling.pending.append(root)
+        }
+        finder.changed = settling.changed
+        for event in events {
+            switch event {
+            case .deletion(let number, let departure):
+                trees.update(number) { $0.append(departure) }
+                trees.touch(number, departure.type)
+            case .put(let slot, let position, let isNew, let mayMove):
+                // One that was deleted by the same commit has told so.
+                guard !slots.isDeleted(slot), slots.position(of: slot) == position else { continue }
+                if !mayMove {
+                    changeInTrees(slot, at: position)
+                    continue
+                }
+                let former = trees.cover(of: slot)
+                let number = finder.cover(of: slot, in: self)
+                move(slot, to: number, at: position, isNew: isNew, new, &settling)
+                if number != former || isNew { settling.pending.append(slot) }
+            }
+        }
+        trees.settling = settling
+    }
+
+    /// Puts a record that the commit changed into the tree that covers it now.
+    private mutating func move(
+        _ slot: Int32, to number: UInt32, at position: ChangePosition, isNew: Bool, _ new: Set<UInt32>,
+        _ settling: inout TreeSettling
+    ) {
+        let former = trees.numbers[slot]
+        if trees.cover(of: slot) == number { return changeInTrees(slot, at: position) }
+        depart(slot, from: former, at: position)
+        trees.set(number, of: slot)
+        if number == 0 { return }
+        if new.contains(number) {
+            // With all that comes with the share, in order.
+            settling.moving[slot] = 0
+        } else {
+            enterTrees(slot, number, at: position, entered: isNew ? nil : position)
+        }
+    }
+
+    // MARK: What goes with it
+
+    private mutating func walk(_ settling: inout TreeSettling, _ left: inout Int) {
+        while left > 0, let parent = settling.pending.popLast() {
+            let number = trees.cover(of: parent)
+            left -= 1
+            for child in references.children(of: slots[parent].name) where !settling.changed.contains(child) {
+                left -= 1
+                let former = trees.numbers[child]
+                if trees.cover(of: child) == number || settling.moving[child] != nil || isRoot(child) { continue }
+                settling.moving[child] = former
+                trees.set(number, of: child)
+                settling.pending.append(child)
+            }
+        }
+        if !settling.pending.isEmpty { return }
+        if settling.moving.count > trees.sortedCount {
+            settling.ordered.reserveCapacity(settling.moving.count)
+            settling.phase = .reading(feed.entries())
+        } else {
+            let slots = slots
+            settling.ordered = settling.moving.keys.sorted { slots.position(of: $0) < slots.position(of: $1) }
+            settling.phase = .placing(next: 0)
+        }
+    }
+
+    private func isRoot(_ slot: Int32) -> Bool {
+        guard slots.marks(of: slot).contains(.sharing) else { return false }
+        return !slots.withBytes(of: slot) { StoredRecord.rootedShare(of: $0) }.isEmpty
+    }
+
+    /// Gives a record that moved its place in its new tree.
+    private mutating func place(_ slot: Int32, _ settling: inout TreeSettling) {
+        let (former, number) = (settling.moving[slot]!, trees.numbers[slot])
+        let tree = trees.trees[number]
+        // What was covered when its share was made stands where it stood in the zone.
+        let comesWithShare = tree.map { $0.since.sequence == settling.sequence && !$0.isEnded } ?? false
+        if comesWithShare, trees.trees[former] == nil {
+            return enterTrees(slot, number, at: slots.position(of: slot), entered: nil)
+        }
+        let position = settling.nextPosition()
+        depart(slot, from: former, at: position)
+        if tree == nil { return }
+        if comesWithShare {
+            enterTrees(slot, number, at: slots.position(of: slot), entered: nil)
+        } else {
+            enterTrees(slot, number, at: position, entered: position)
+        }
+    }
+
+    // MARK: One record
+
+    private mutating func changeInTrees(_ slot: Int32, at position: ChangePosition) {
+        let number = trees.numbers[slot]
+        if trees.trees[number] == nil { return }
+        trees.update(number) { $0.change(slot, at: position) }
+        trees.touch(number, slots[slot].type)
+        compact(number)
+    }
+
+    private mutating func enterTrees(
+        _ slot: Int32, _ number: UInt32, at place: ChangePosition, entered: ChangePosition? = nil
+    ) {
+        trees.set(number, of: slot)
+        trees.update(number) { $0.enter(slot, at: place, entered: entered) }
+        trees.touch(number, slots[slot].type)
+        compact(number)
+    }
+
+    private mutating func depart(_ slot: Int32, from number: UInt32, at position: ChangePosition) {
+        guard let tree = trees.trees[number] else { return }
+        let departure = SharedTree.Departure(
+            position: position, entered: tree.entered(slot, created: slots.created(slot)), name: slots[slot].name,
+            type: slots[slot].type)
+        trees.update(number) { tree in
+            tree.leave(slot)
+            tree.append(departure)
+        }
+        trees.touch(number, departure.type)
+    }
+
+    private mutating func compact(_ number: UInt32) {
+        guard trees.trees[number]?.feed.needsCompaction == true else { return }
+        let (slots, numbers) = (slots, trees.numbers)
+        trees.update(number) { tree in
+            tree.compact(isMember: { numbers[$0] == number }, position: { slots.position(of: $0) })
+        }
+    }
+}
+
+/// Finds the trees that records are covered by.
+struct TreeFinder {
+    /// What the commit in hand changed: its numbers may be those from before.
+    var changed: Set<Int32> = []
+    /// Whether records with others below them were moved, so that no number is to be relied on.
+    var trustsNone = false
+    private var known: [Int32: UInt32] = [:]
+
+    init() {}
+
+    /// The number of the tree that covers a record; 0 for none.
+    mutating func cover(of slot: Int32, in zone: ZoneState) -> UInt32 {
+        var path: [Int32] = []
+        var current = slot
+        var found: UInt32 = 0
+        while true {
+            if let number = known[current] {
+                found = number
+                break
+            }
+            if !trustsNone, !changed.contains(current) {
+                found = zone.trees.cover(of: current)
+                break
+            }
+            let kinship = zone.kinship(of: current)
+            if let number = zone.trees.numberOfShare[kinship.share] {
+                found = number
+                path.append(current)
+                break
+            }
+            // Until it is known: a circle that comes here again ends.
+            known[current] = 0
+            path.append(current)
+            guard !kinship.parent.isEmpty, let parent = zone.liveSlot(of: kinship.parent) else { break }
+            current = parent
+        }
+        for passed in path { known[passed] = found }
+        return found
+    }
+}
