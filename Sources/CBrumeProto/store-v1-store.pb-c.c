@@ -1087,6 +1087,186 @@ void   brume__store__v1__snapshot_record__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__snapshot_record__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__snapshot_tree__init
+                     (Brume__Store__V1__SnapshotTree         *message)
+{
+  static const Brume__Store__V1__SnapshotTree init_value = BRUME__STORE__V1__SNAPSHOT_TREE__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__snapshot_tree__get_packed_size
+                     (const Brume__Store__V1__SnapshotTree *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_tree__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__snapshot_tree__pack
+                     (const Brume__Store__V1__SnapshotTree *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_tree__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__snapshot_tree__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotTree *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_tree__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__SnapshotTree *
+       brume__store__v1__snapshot_tree__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__SnapshotTree *)
+     protobuf_c_message_unpack (&brume__store__v1__snapshot_tree__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__snapshot_tree__free_unpacked
+                     (Brume__Store__V1__SnapshotTree *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__snapshot_tree__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__snapshot_tree_member__init
+                     (Brume__Store__V1__SnapshotTreeMember         *message)
+{
+  static const Brume__Store__V1__SnapshotTreeMember init_value = BRUME__STORE__V1__SNAPSHOT_TREE_MEMBER__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__snapshot_tree_member__get_packed_size
+                     (const Brume__Store__V1__SnapshotTreeMember *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_tree_member__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__snapshot_tree_member__pack
+                     (const Brume__Store__V1__SnapshotTreeMember *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_tree_member__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__snapshot_tree_member__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotTreeMember *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_tree_member__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__SnapshotTreeMember *
+       brume__store__v1__snapshot_tree_member__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__SnapshotTreeMember *)
+     protobuf_c_message_unpack (&brume__store__v1__snapshot_tree_member__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__snapshot_tree_member__free_unpacked
+                     (Brume__Store__V1__SnapshotTreeMember *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__snapshot_tree_member__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__snapshot_ended_part__init
+                     (Brume__Store__V1__SnapshotEndedPart         *message)
+{
+  static const Brume__Store__V1__SnapshotEndedPart init_value = BRUME__STORE__V1__SNAPSHOT_ENDED_PART__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__snapshot_ended_part__get_packed_size
+                     (const Brume__Store__V1__SnapshotEndedPart *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_ended_part__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__snapshot_ended_part__pack
+                     (const Brume__Store__V1__SnapshotEndedPart *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_ended_part__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__snapshot_ended_part__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotEndedPart *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_ended_part__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__SnapshotEndedPart *
+       brume__store__v1__snapshot_ended_part__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__SnapshotEndedPart *)
+     protobuf_c_message_unpack (&brume__store__v1__snapshot_ended_part__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__snapshot_ended_part__free_unpacked
+                     (Brume__Store__V1__SnapshotEndedPart *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__snapshot_ended_part__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__snapshot_departure__init
+                     (Brume__Store__V1__SnapshotDeparture         *message)
+{
+  static const Brume__Store__V1__SnapshotDeparture init_value = BRUME__STORE__V1__SNAPSHOT_DEPARTURE__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__snapshot_departure__get_packed_size
+                     (const Brume__Store__V1__SnapshotDeparture *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_departure__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__snapshot_departure__pack
+                     (const Brume__Store__V1__SnapshotDeparture *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_departure__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__snapshot_departure__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotDeparture *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__snapshot_departure__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__SnapshotDeparture *
+       brume__store__v1__snapshot_departure__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__SnapshotDeparture *)
+     protobuf_c_message_unpack (&brume__store__v1__snapshot_departure__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__snapshot_departure__free_unpacked
+                     (Brume__Store__V1__SnapshotDeparture *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__snapshot_departure__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__snapshot_tombstone__init
                      (Brume__Store__V1__SnapshotTombstone         *message)
 {
@@ -3276,7 +3456,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor =
   (ProtobufCMessageInit) brume__store__v1__snapshot_zone__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_record__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_record__field_descriptors[6] =
 {
   {
     "zone",
@@ -3326,17 +3506,43 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_record__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "tree",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotRecord, tree),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "entered",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotRecord, entered),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_record__field_indices_by_name[] = {
   3,   /* field[3] = created */
+  5,   /* field[5] = entered */
   1,   /* field[1] = position */
   2,   /* field[2] = record */
+  4,   /* field[4] = tree */
   0,   /* field[0] = zone */
 };
 static const ProtobufCIntRange brume__store__v1__snapshot_record__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_record__descriptor =
 {
@@ -3346,11 +3552,371 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_record__descriptor =
   "Brume__Store__V1__SnapshotRecord",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotRecord),
-  4,
+  6,
   brume__store__v1__snapshot_record__field_descriptors,
   brume__store__v1__snapshot_record__field_indices_by_name,
   1,  brume__store__v1__snapshot_record__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__snapshot_record__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_tree__field_descriptors[6] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTree, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "number",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTree, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTree, share),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "since",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTree, since),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "departure_floor",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTree, departure_floor),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_ended",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTree, is_ended),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__snapshot_tree__field_indices_by_name[] = {
+  4,   /* field[4] = departure_floor */
+  5,   /* field[5] = is_ended */
+  1,   /* field[1] = number */
+  2,   /* field[2] = share */
+  3,   /* field[3] = since */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__snapshot_tree__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__snapshot_tree__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.SnapshotTree",
+  "SnapshotTree",
+  "Brume__Store__V1__SnapshotTree",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__SnapshotTree),
+  6,
+  brume__store__v1__snapshot_tree__field_descriptors,
+  brume__store__v1__snapshot_tree__field_indices_by_name,
+  1,  brume__store__v1__snapshot_tree__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__snapshot_tree__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_tree_member__field_descriptors[5] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTreeMember, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTreeMember, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "start",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTreeMember, start),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "floor",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotTreeMember, floor),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ended",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotTreeMember, n_ended),
+    offsetof(Brume__Store__V1__SnapshotTreeMember, ended),
+    &brume__store__v1__snapshot_ended_part__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__snapshot_tree_member__field_indices_by_name[] = {
+  4,   /* field[4] = ended */
+  3,   /* field[3] = floor */
+  2,   /* field[2] = start */
+  1,   /* field[1] = user */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__snapshot_tree_member__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__snapshot_tree_member__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.SnapshotTreeMember",
+  "SnapshotTreeMember",
+  "Brume__Store__V1__SnapshotTreeMember",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__SnapshotTreeMember),
+  5,
+  brume__store__v1__snapshot_tree_member__field_descriptors,
+  brume__store__v1__snapshot_tree_member__field_indices_by_name,
+  1,  brume__store__v1__snapshot_tree_member__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__snapshot_tree_member__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_ended_part__field_descriptors[3] =
+{
+  {
+    "tree",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotEndedPart, tree),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "acceptance",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotEndedPart, acceptance),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "end",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotEndedPart, end),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__snapshot_ended_part__field_indices_by_name[] = {
+  1,   /* field[1] = acceptance */
+  2,   /* field[2] = end */
+  0,   /* field[0] = tree */
+};
+static const ProtobufCIntRange brume__store__v1__snapshot_ended_part__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__snapshot_ended_part__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.SnapshotEndedPart",
+  "SnapshotEndedPart",
+  "Brume__Store__V1__SnapshotEndedPart",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__SnapshotEndedPart),
+  3,
+  brume__store__v1__snapshot_ended_part__field_descriptors,
+  brume__store__v1__snapshot_ended_part__field_indices_by_name,
+  1,  brume__store__v1__snapshot_ended_part__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__snapshot_ended_part__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_departure__field_descriptors[6] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotDeparture, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tree",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotDeparture, tree),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "position",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotDeparture, position),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "entered",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotDeparture, entered),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "name",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotDeparture, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "type",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SnapshotDeparture, type),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__snapshot_departure__field_indices_by_name[] = {
+  3,   /* field[3] = entered */
+  4,   /* field[4] = name */
+  2,   /* field[2] = position */
+  1,   /* field[1] = tree */
+  5,   /* field[5] = type */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__snapshot_departure__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__snapshot_departure__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.SnapshotDeparture",
+  "SnapshotDeparture",
+  "Brume__Store__V1__SnapshotDeparture",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__SnapshotDeparture),
+  6,
+  brume__store__v1__snapshot_departure__field_descriptors,
+  brume__store__v1__snapshot_departure__field_indices_by_name,
+  1,  brume__store__v1__snapshot_departure__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__snapshot_departure__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__snapshot_tombstone__field_descriptors[4] =
@@ -3635,7 +4201,7 @@ const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor
   (ProtobufCMessageInit) brume__store__v1__former_subscriber__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[10] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[13] =
 {
   {
     "zones",
@@ -3757,10 +4323,47 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "trees",
+    11,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_trees),
+    offsetof(Brume__Store__V1__SnapshotBlock, trees),
+    &brume__store__v1__snapshot_tree__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tree_members",
+    12,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_tree_members),
+    offsetof(Brume__Store__V1__SnapshotBlock, tree_members),
+    &brume__store__v1__snapshot_tree_member__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "departures",
+    13,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_departures),
+    offsetof(Brume__Store__V1__SnapshotBlock, departures),
+    &brume__store__v1__snapshot_departure__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
   9,   /* field[9] = asked_zones */
   3,   /* field[3] = deleted_zones */
+  12,   /* field[12] = departures */
   7,   /* field[7] = former_subscribers */
   5,   /* field[5] = operations */
   6,   /* field[6] = owned_subscriptions */
@@ -3768,12 +4371,14 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
   8,   /* field[8] = shared_zones */
   4,   /* field[4] = subscriptions */
   2,   /* field[2] = tombstones */
+  11,   /* field[11] = tree_members */
+  10,   /* field[10] = trees */
   0,   /* field[0] = zones */
 };
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -3783,7 +4388,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  10,
+  13,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,

@@ -69,9 +69,18 @@ package struct SnapshotRecord: Equatable, Sendable {
     package var created: ChangePosition
     /// The encoded `brume.v1.Record`.
     package var record: [UInt8]
+    /// The number of the shared tree that it is in; 0 for none.
+    package var tree: UInt32
+    /// Where it came into the tree; ``ChangePosition/start`` where its creation or the tree's beginning says it.
+    package var entered: ChangePosition
 
     /// - Parameter created: The position of the record's creation; nil when the record has not changed since.
-    package init(zone: UInt64, position: ChangePosition, created: ChangePosition? = nil, record: [UInt8]) {
+    package init(
+        zone: UInt64, position: ChangePosition, created: ChangePosition? = nil, record: [UInt8], tree: UInt32 = 0,
+        entered: ChangePosition = .start
+    ) {
+        self.tree = tree
+        self.entered = entered
         self.zone = zone
         self.position = position
         self.created = created ?? position
@@ -155,6 +164,81 @@ package struct SnapshotSharedZone: Equatable, Sendable {
     }
 }
 
+/// The records that a share covers.
+package struct SnapshotTree: Equatable, Sendable {
+    package var zone: UInt64
+    package var number: UInt32
+    /// The name of the share's record.
+    package var share: String
+    package var since: ChangePosition
+    /// Tokens below it have expired.
+    package var departureFloor: ChangePosition
+    package var isEnded: Bool
+
+    package init(
+        zone: UInt64, number: UInt32, share: String, since: ChangePosition, departureFloor: ChangePosition,
+        isEnded: Bool
+    ) {
+        self.zone = zone
+        self.number = number
+        self.share = share
+        self.since = since
+        self.departureFloor = departureFloor
+        self.isEnded = isEnded
+    }
+}
+
+/// A user with whom trees of a zone are shared.
+package struct SnapshotTreeMember: Equatable, Sendable {
+    package struct EndedPart: Equatable, Sendable {
+        package var tree: UInt32
+        package var acceptance: ChangePosition
+        package var end: ChangePosition
+
+        package init(tree: UInt32, acceptance: ChangePosition, end: ChangePosition) {
+            self.tree = tree
+            self.acceptance = acceptance
+            self.end = end
+        }
+    }
+
+    package var zone: UInt64
+    package var user: String
+    package var start: ChangePosition
+    /// Tokens below it have expired.
+    package var floor: ChangePosition
+    package var ended: [EndedPart]
+
+    package init(zone: UInt64, user: String, start: ChangePosition, floor: ChangePosition, ended: [EndedPart]) {
+        self.zone = zone
+        self.user = user
+        self.start = start
+        self.floor = floor
+        self.ended = ended
+    }
+}
+
+/// A record that left a shared tree.
+package struct SnapshotDeparture: Equatable, Sendable {
+    package var zone: UInt64
+    package var tree: UInt32
+    package var position: ChangePosition
+    package var entered: ChangePosition
+    package var name: String
+    package var type: String
+
+    package init(
+        zone: UInt64, tree: UInt32, position: ChangePosition, entered: ChangePosition, name: String, type: String
+    ) {
+        self.zone = zone
+        self.tree = tree
+        self.position = position
+        self.entered = entered
+        self.name = name
+        self.type = type
+    }
+}
+
 /// A later block of a snapshot: any part of the database's content, in the order of feeds.
 package struct SnapshotBlock: Equatable, Sendable {
     package var zones: [SnapshotZone]
@@ -167,12 +251,17 @@ package struct SnapshotBlock: Equatable, Sendable {
     /// In the order of their positions, also from block to block.
     package var sharedZones: [SnapshotSharedZone]
     package var askedZones: [AskedZone]
+    package var trees: [SnapshotTree]
+    package var treeMembers: [SnapshotTreeMember]
+    /// Of each tree in the order of their positions, also from block to block.
+    package var departures: [SnapshotDeparture]
 
     package init(
         zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
         deletedZones: [SnapshotDeletedZone] = [], subscriptions: [Subscription] = [],
         operations: [SnapshotOperation] = [], formerSubscribers: [SnapshotFormerSubscriber] = [],
-        sharedZones: [SnapshotSharedZone] = [], askedZones: [AskedZone] = []
+        sharedZones: [SnapshotSharedZone] = [], askedZones: [AskedZone] = [], trees: [SnapshotTree] = [],
+        treeMembers: [SnapshotTreeMember] = [], departures: [SnapshotDeparture] = []
     ) {
         self.zones = zones
         self.records = records
@@ -183,5 +272,8 @@ package struct SnapshotBlock: Equatable, Sendable {
         self.formerSubscribers = formerSubscribers
         self.sharedZones = sharedZones
         self.askedZones = askedZones
+        self.trees = trees
+        self.treeMembers = treeMembers
+        self.departures = departures
     }
 }

@@ -84,6 +84,7 @@ extension StoreCoder {
             message.pointee.shared_zones = arena.messages(block.sharedZones, arena.snapshotSharedZone)
             message.pointee.n_asked_zones = block.askedZones.count
             message.pointee.asked_zones = arena.messages(block.askedZones, arena.askedZone)
+            arena.addTrees(of: block, to: message)
             return message
         }
     }
@@ -113,7 +114,8 @@ extension StoreCoder {
                 SnapshotRecord(
                     zone: record.pointee.zone, position: ChangePosition(rawValue: record.pointee.position),
                     created: record.pointee.created == 0 ? nil : ChangePosition(rawValue: record.pointee.created),
-                    record: record.pointee.record.array)
+                    record: record.pointee.record.array, tree: record.pointee.tree,
+                    entered: ChangePosition(rawValue: record.pointee.entered))
             }
             block.tombstones = try values(message.pointee.tombstones, message.pointee.n_tombstones) {
                 (tombstone) throws(StoreCodingError) in
@@ -160,6 +162,7 @@ extension StoreCoder {
                     earlierEnd: ChangePosition(rawValue: zone.pointee.earlier_end))
             }
             block.askedZones = try values(message.pointee.asked_zones, message.pointee.n_asked_zones, askedZone)
+            try readTrees(message, into: &block)
             return block
         }
     }
@@ -190,6 +193,8 @@ extension MessageArena {
         message.pointee.position = record.position.rawValue
         message.pointee.created = record.created == record.position ? 0 : record.created.rawValue
         message.pointee.record = data(record.record)
+        message.pointee.tree = record.tree
+        message.pointee.entered = record.entered.rawValue
         return message
     }
 

@@ -9,6 +9,10 @@ extension StoreCoder {
         package var position = ChangePosition.start
         /// The position of the change that created the record.
         package var created = ChangePosition.start
+        /// The number of the shared tree that it is in; 0 for none.
+        package var tree: UInt32 = 0
+        /// Where it came into the tree, if neither its creation nor the tree's beginning says it.
+        package var entered = ChangePosition.start
         /// Where the encoded record stands in the content.
         package var record = 0..<0
     }
@@ -54,7 +58,9 @@ extension StoreCoder {
                 let offset = start - content.baseAddress!
                 item.record = offset..<offset + element.content.count
             case (4, 0): item.created = ChangePosition(rawValue: element.scalar)
-            case (1...4, _): throw WireReader.Damage()
+            case (5, 0): item.tree = UInt32(truncatingIfNeeded: element.scalar)
+            case (6, 0): item.entered = ChangePosition(rawValue: element.scalar)
+            case (1...6, _): throw WireReader.Damage()
             default: break
             }
         }
@@ -65,12 +71,13 @@ extension StoreCoder {
     /// Appends a record to the content of a block.
     package static func appendSnapshotRecord(
         zone: UInt64, position: ChangePosition, created: ChangePosition, record: UnsafeRawBufferPointer,
-        to content: inout [UInt8]
+        tree: UInt32 = 0, entered: ChangePosition = .start, to content: inout [UInt8]
     ) {
         let created = created == position ? 0 : created.rawValue
         let count =
             WireSize.integer(zone) + WireSize.integer(position.rawValue)
-            + WireSize.message(record.count) + WireSize.integer(created)
+            + WireSize.message(record.count) + WireSize.integer(created) + WireSize.integer(UInt64(tree))
+            + WireSize.integer(entered.rawValue)
         content.append(byteCount: WireSize.message(count)) { filler in
             filler.messageHeader(UInt8(recordsNumber), count: count)
             filler.integer(1, zone)
@@ -78,6 +85,8 @@ extension StoreCoder {
             filler.messageHeader(3, count: record.count)
             filler.append(record)
             filler.integer(4, created)
+            filler.integer(5, UInt64(tree))
+            filler.integer(6, entered.rawValue)
         }
     }
 }

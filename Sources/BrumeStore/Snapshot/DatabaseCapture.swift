@@ -32,6 +32,7 @@ struct ZoneCapture: Sendable {
     let tombstoneCount: Int
     let slots: RecordSlots
     let clientTokens: ClientTokens
+    let trees: SharedTrees
 
     init(_ zone: ZoneState) {
         name = zone.name
@@ -44,6 +45,7 @@ struct ZoneCapture: Sendable {
         tombstoneCount = zone.tombstoneCount
         slots = zone.slots
         clientTokens = zone.clientTokens
+        trees = zone.trees
     }
 
     var isDefault: Bool { incarnation == 0 }
@@ -123,20 +125,39 @@ extension DatabaseCapture {
             try add(zone.name.utf8.count + zone.clientTokens.approximateBytes)
         }
         for zone in zones where zone.deletion == nil {
+            var nextPlace: Int32 = 0
             for chunk in zone.slots.chunks {
-                for slot in chunk where !slot.isFree {
+                for slot in chunk {
+                    let place = nextPlace
+                    nextPlace += 1
+                    if slot.isFree { continue }
                     if slot.isDeleted {
                         rest.tombstones.append(
                             .init(zone: zone.incarnation, position: slot.position, name: slot.name, type: slot.type))
                     } else {
+                        let membership = zone.trees.membership(of: place)
                         slot.withBytes { bytes in
                             StoreCoder.appendSnapshotRecord(
                                 zone: zone.incarnation, position: slot.position, created: slot.created, record: bytes,
-                                to: &content)
+                                tree: membership.tree, entered: membership.entered, to: &content)
                         }
                     }
                     try add(slot.byteCount)
                 }
+            }
+        }
+        for zone in zones where !zone.trees.isEmpty {
+            for (number, tree) in zone.trees.trees.sorted(by: { $0.key < $1.key }) {
+                rest.trees.append(tree.snapshot(number, inZone: zone.incarnation))
+                try add(tree.share.utf8.count)
+                for departure in tree.departures {
+                    rest.departures.append(departure.snapshot(tree: number, inZone: zone.incarnation))
+                    try add(departure.name.utf8.count + departure.type.utf8.count)
+                }
+            }
+            for (user, member) in zone.trees.members.sorted(by: { $0.key < $1.key }) {
+                rest.treeMembers.append(member.snapshot(user, inZone: zone.incarnation))
+                try add(user.utf8.count + member.ended.count * 24)
             }
         }
         for subscription in subscriptions {

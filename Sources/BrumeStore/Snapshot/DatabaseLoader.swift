@@ -59,6 +59,7 @@ package final class DatabaseLoader {
                 counts.tombstones += UInt64(records.tombstoneCount)
                 database.withZone(at: index) { $0.load(records) }
             }
+            try addTrees(of: block)
             for subscription in block.subscriptions {
                 guard database.mayKeep(subscription) else {
                     throw Problem(text: "a subscription stands there that the server would not have kept")
@@ -174,6 +175,32 @@ package final class DatabaseLoader {
         database.withZone(at: index) { $0 = state }
         database.zoneIndexOfName[state.name] = index
         return index
+    }
+
+    private func addTrees(of block: SnapshotBlock) throws(Problem) {
+        func change(_ zone: UInt64, _ change: (inout SharedTrees) -> Bool) throws(Problem) {
+            guard zone != 0, database.id.scope == .private, let index = database.zoneIndexOfIncarnation[zone] else {
+                throw Problem(text: "records are shared where there is no zone")
+            }
+            guard database.withZone(at: index, { change(&$0.trees) }) else {
+                throw Problem(text: "something stands there of shared records that the server would not have written")
+            }
+        }
+        for tree in block.trees {
+            try check(tree.since)
+            try check(tree.departureFloor)
+            try change(tree.zone) { $0.load(SharedTree(tree), number: tree.number) }
+        }
+        for member in block.treeMembers {
+            for part in member.ended { try check(part.end) }
+            try check(member.floor)
+            try change(member.zone) { $0.load(TreeMember(member), user: member.user) }
+        }
+        for departure in block.departures {
+            try check(departure.position)
+            try check(departure.entered)
+            try change(departure.zone) { $0.load(SharedTree.Departure(departure), tree: departure.tree) }
+        }
     }
 
     private func check(_ position: ChangePosition) throws(Problem) {

@@ -45,6 +45,8 @@ struct LoadedRecords: Sendable {
     private(set) var packs: [(slots: Range<Int>, bytes: Int)] = []
     /// Slots of records with marks.
     private(set) var marked: [Int] = []
+    /// Slots of records in shared trees.
+    private(set) var covered: [(slot: Int, tree: UInt32, entered: ChangePosition)] = []
     private(set) var liveCount = 0
     private(set) var storedBytes = 0
     private(set) var approximateBytes = 0
@@ -111,6 +113,10 @@ struct LoadedRecords: Sendable {
             summary = try RecordSlot.check(bytes)
         } catch {
             throw DatabaseLoader.Problem(text: error.message)
+        }
+        if item.tree != 0 {
+            try LoadedRecords.check(item.entered, upTo: sequence)
+            covered.append((slots.count, item.tree, item.entered))
         }
         let marks = RecordMarks(summary)
         if !marks.isEmpty { marked.append(slots.count) }

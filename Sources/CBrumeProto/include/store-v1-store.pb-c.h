@@ -39,6 +39,10 @@ typedef struct Brume__Store__V1__SnapshotHeader Brume__Store__V1__SnapshotHeader
 typedef struct Brume__Store__V1__ClientToken Brume__Store__V1__ClientToken;
 typedef struct Brume__Store__V1__SnapshotZone Brume__Store__V1__SnapshotZone;
 typedef struct Brume__Store__V1__SnapshotRecord Brume__Store__V1__SnapshotRecord;
+typedef struct Brume__Store__V1__SnapshotTree Brume__Store__V1__SnapshotTree;
+typedef struct Brume__Store__V1__SnapshotTreeMember Brume__Store__V1__SnapshotTreeMember;
+typedef struct Brume__Store__V1__SnapshotEndedPart Brume__Store__V1__SnapshotEndedPart;
+typedef struct Brume__Store__V1__SnapshotDeparture Brume__Store__V1__SnapshotDeparture;
 typedef struct Brume__Store__V1__SnapshotTombstone Brume__Store__V1__SnapshotTombstone;
 typedef struct Brume__Store__V1__SnapshotDeletedZone Brume__Store__V1__SnapshotDeletedZone;
 typedef struct Brume__Store__V1__SnapshotOperation Brume__Store__V1__SnapshotOperation;
@@ -525,10 +529,105 @@ struct  Brume__Store__V1__SnapshotRecord
    * position of the change that created the record; 0: position
    */
   uint64_t created;
+  /*
+   * number of the SnapshotTree that it is in; 0: none
+   */
+  uint32_t tree;
+  /*
+   * position at which it came into its tree; 0: when it was created, or the tree began
+   */
+  uint64_t entered;
 };
 #define BRUME__STORE__V1__SNAPSHOT_RECORD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_record__descriptor) \
-    , 0, 0, {0,NULL}, 0 }
+    , 0, 0, {0,NULL}, 0, 0, 0 }
+
+
+/*
+ * The records that a share covers. One that ended is kept while somebody is to be told what went with it.
+ */
+struct  Brume__Store__V1__SnapshotTree
+{
+  ProtobufCMessage base;
+  uint64_t zone;
+  uint32_t number;
+  /*
+   * name of the share's record
+   */
+  ProtobufCBinaryData share;
+  /*
+   * position of the change that made the share
+   */
+  uint64_t since;
+  /*
+   * tokens below it have expired
+   */
+  uint64_t departure_floor;
+  protobuf_c_boolean is_ended;
+};
+#define BRUME__STORE__V1__SNAPSHOT_TREE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_tree__descriptor) \
+    , 0, 0, {0,NULL}, 0, 0, 0 }
+
+
+/*
+ * A user with whom trees of a zone are shared. The shares say which.
+ */
+struct  Brume__Store__V1__SnapshotTreeMember
+{
+  ProtobufCMessage base;
+  uint64_t zone;
+  ProtobufCBinaryData user;
+  /*
+   * position of the acceptance that opened the zone to them
+   */
+  uint64_t start;
+  /*
+   * tokens below it have expired
+   */
+  uint64_t floor;
+  /*
+   * the one that ended first in front
+   */
+  size_t n_ended;
+  Brume__Store__V1__SnapshotEndedPart **ended;
+};
+#define BRUME__STORE__V1__SNAPSHOT_TREE_MEMBER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_tree_member__descriptor) \
+    , 0, {0,NULL}, 0, 0, 0,NULL }
+
+
+struct  Brume__Store__V1__SnapshotEndedPart
+{
+  ProtobufCMessage base;
+  uint32_t tree;
+  uint64_t acceptance;
+  uint64_t end;
+};
+#define BRUME__STORE__V1__SNAPSHOT_ENDED_PART__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_ended_part__descriptor) \
+    , 0, 0, 0 }
+
+
+/*
+ * A record that left a tree.
+ */
+struct  Brume__Store__V1__SnapshotDeparture
+{
+  ProtobufCMessage base;
+  uint64_t zone;
+  uint32_t tree;
+  uint64_t position;
+  /*
+   * where it had come into the tree
+   */
+  uint64_t entered;
+  ProtobufCBinaryData name;
+  ProtobufCBinaryData type;
+};
+#define BRUME__STORE__V1__SNAPSHOT_DEPARTURE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_departure__descriptor) \
+    , 0, 0, 0, 0, {0,NULL}, {0,NULL} }
 
 
 struct  Brume__Store__V1__SnapshotTombstone
@@ -631,10 +730,19 @@ struct  Brume__Store__V1__SnapshotBlock
   Brume__Store__V1__SnapshotSharedZone **shared_zones;
   size_t n_asked_zones;
   Brume__Store__V1__AskedZone **asked_zones;
+  size_t n_trees;
+  Brume__Store__V1__SnapshotTree **trees;
+  size_t n_tree_members;
+  Brume__Store__V1__SnapshotTreeMember **tree_members;
+  /*
+   * of each tree the first one in front
+   */
+  size_t n_departures;
+  Brume__Store__V1__SnapshotDeparture **departures;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__SnapshotSharedZone
@@ -1165,6 +1273,82 @@ Brume__Store__V1__SnapshotRecord *
 void   brume__store__v1__snapshot_record__free_unpacked
                      (Brume__Store__V1__SnapshotRecord *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Store__V1__SnapshotTree methods */
+void   brume__store__v1__snapshot_tree__init
+                     (Brume__Store__V1__SnapshotTree         *message);
+size_t brume__store__v1__snapshot_tree__get_packed_size
+                     (const Brume__Store__V1__SnapshotTree   *message);
+size_t brume__store__v1__snapshot_tree__pack
+                     (const Brume__Store__V1__SnapshotTree   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__snapshot_tree__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotTree   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__SnapshotTree *
+       brume__store__v1__snapshot_tree__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__snapshot_tree__free_unpacked
+                     (Brume__Store__V1__SnapshotTree *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__SnapshotTreeMember methods */
+void   brume__store__v1__snapshot_tree_member__init
+                     (Brume__Store__V1__SnapshotTreeMember         *message);
+size_t brume__store__v1__snapshot_tree_member__get_packed_size
+                     (const Brume__Store__V1__SnapshotTreeMember   *message);
+size_t brume__store__v1__snapshot_tree_member__pack
+                     (const Brume__Store__V1__SnapshotTreeMember   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__snapshot_tree_member__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotTreeMember   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__SnapshotTreeMember *
+       brume__store__v1__snapshot_tree_member__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__snapshot_tree_member__free_unpacked
+                     (Brume__Store__V1__SnapshotTreeMember *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__SnapshotEndedPart methods */
+void   brume__store__v1__snapshot_ended_part__init
+                     (Brume__Store__V1__SnapshotEndedPart         *message);
+size_t brume__store__v1__snapshot_ended_part__get_packed_size
+                     (const Brume__Store__V1__SnapshotEndedPart   *message);
+size_t brume__store__v1__snapshot_ended_part__pack
+                     (const Brume__Store__V1__SnapshotEndedPart   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__snapshot_ended_part__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotEndedPart   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__SnapshotEndedPart *
+       brume__store__v1__snapshot_ended_part__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__snapshot_ended_part__free_unpacked
+                     (Brume__Store__V1__SnapshotEndedPart *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__SnapshotDeparture methods */
+void   brume__store__v1__snapshot_departure__init
+                     (Brume__Store__V1__SnapshotDeparture         *message);
+size_t brume__store__v1__snapshot_departure__get_packed_size
+                     (const Brume__Store__V1__SnapshotDeparture   *message);
+size_t brume__store__v1__snapshot_departure__pack
+                     (const Brume__Store__V1__SnapshotDeparture   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__snapshot_departure__pack_to_buffer
+                     (const Brume__Store__V1__SnapshotDeparture   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__SnapshotDeparture *
+       brume__store__v1__snapshot_departure__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__snapshot_departure__free_unpacked
+                     (Brume__Store__V1__SnapshotDeparture *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__Store__V1__SnapshotTombstone methods */
 void   brume__store__v1__snapshot_tombstone__init
                      (Brume__Store__V1__SnapshotTombstone         *message);
@@ -1410,6 +1594,18 @@ typedef void (*Brume__Store__V1__SnapshotZone_Closure)
 typedef void (*Brume__Store__V1__SnapshotRecord_Closure)
                  (const Brume__Store__V1__SnapshotRecord *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__SnapshotTree_Closure)
+                 (const Brume__Store__V1__SnapshotTree *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__SnapshotTreeMember_Closure)
+                 (const Brume__Store__V1__SnapshotTreeMember *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__SnapshotEndedPart_Closure)
+                 (const Brume__Store__V1__SnapshotEndedPart *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__SnapshotDeparture_Closure)
+                 (const Brume__Store__V1__SnapshotDeparture *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__SnapshotTombstone_Closure)
                  (const Brume__Store__V1__SnapshotTombstone *message,
                   void *closure_data);
@@ -1467,6 +1663,10 @@ extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_header__descr
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_record__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_tree__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_tree_member__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_ended_part__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_departure__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_tombstone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_deleted_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__snapshot_operation__descriptor;
