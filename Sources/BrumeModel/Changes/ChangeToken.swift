@@ -24,10 +24,14 @@ package struct ChangeToken: Equatable, Sendable {
     /// again by then were left out at their earlier places: if the history were put back to before this place, the next
     /// page would miss them.
     package let pageHead: ChangePosition
+    /// How far the device has read what stands at ``position`` as a block: what was shared with its user there.
+    /// ``ChangePosition/start`` when it has all of it.
+    package let blockPosition: ChangePosition
 
     package init(
         kind: Kind, epoch: UInt32, incarnation: UInt64, position: ChangePosition,
-        firstFetchHead: ChangePosition = .start, pageHead: ChangePosition = .start
+        firstFetchHead: ChangePosition = .start, pageHead: ChangePosition = .start,
+        blockPosition: ChangePosition = .start
     ) {
         self.kind = kind
         self.epoch = epoch
@@ -35,6 +39,7 @@ package struct ChangeToken: Equatable, Sendable {
         self.position = position
         self.firstFetchHead = firstFetchHead
         self.pageHead = pageHead
+        self.blockPosition = blockPosition
     }
 
     /// The token is valid only while deletions after this place are known.

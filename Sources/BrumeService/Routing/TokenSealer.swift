@@ -22,15 +22,19 @@ internal import BrumeSystem
 /// A wrong code means a token that this server did not make; a right one with another digest belongs elsewhere, which a
 /// client sees as an expired token (Documentation/CloudKit.md, Change feeds).
 ///
+/// Tokens in the midst of a block of what was shared with a user are of version 5, which has a place more.
+///
 /// Tokens of earlier versions are still opened. They are not encrypted: version 3 has the same parts after the version,
 /// and then the code, HMAC-SHA256's first half; version 2 has no end of the history, version 1 no head either.
 package struct TokenSealer {
     /// What the key of all tokens is derived by; see ``DeterministicSeal``.
     package static let label = "change tokens"
     private static let version: UInt8 = 4
+    private static let blockVersion: UInt8 = 5
     private static let scopeByteCount = 8
     private static let authenticationByteCount = 16
     private static let byteCount = 62
+    private static let blockByteCount = 70
     private let authentication: MessageAuthentication
     private let tokens: DeterministicSeal
 
@@ -71,14 +75,18 @@ package struct TokenSealer {
         withUnsafeBytes(of: token.position.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: token.firstFetchHead.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: token.pageHead.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
+        let isInBlock = token.blockPosition != .start
+        if isInBlock {
+            withUnsafeBytes(of: token.blockPosition.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
+        }
         bytes.append(contentsOf: scope)
-        return tokens.seal(bytes, version: Self.version)
+        return tokens.seal(bytes, version: isInBlock ? Self.blockVersion : Self.version)
     }
 
     /// The token in `bytes`, or nil when there are none.
     package func open(_ bytes: [UInt8], kind: ChangeToken.Kind, scope: [UInt8]) throws(ServiceError) -> ChangeToken? {
         guard let version = bytes.first else { return nil }
-        guard let body = version == Self.version ? openBody(of: bytes) : openFormerBody(of: bytes) else {
+        guard let body = version >= Self.version ? openBody(of: bytes) : openFormerBody(of: bytes) else {
             throw ServiceError(
                 .invalidArguments,
                 "the token was not made by this server; use one from an earlier answer, or none to start over")
@@ -95,12 +103,17 @@ package struct TokenSealer {
             kind: kind, epoch: number(at: 1, UInt32.self), incarnation: number(at: 5, UInt64.self),
             position: ChangePosition(rawValue: number(at: 13, UInt64.self)),
             firstFetchHead: version < 2 ? .start : ChangePosition(rawValue: number(at: 21, UInt64.self)),
-            pageHead: version < 3 ? .start : ChangePosition(rawValue: number(at: 29, UInt64.self)))
+            pageHead: version < 3 ? .start : ChangePosition(rawValue: number(at: 29, UInt64.self)),
+            blockPosition: version < Self.blockVersion ? .start : ChangePosition(rawValue: number(at: 37, UInt64.self)))
     }
 
     /// The parts after the version; nil if this server did not make the token.
     private func openBody(of bytes: [UInt8]) -> [UInt8]? {
-        bytes.count == Self.byteCount ? tokens.open(bytes) : nil
+        switch bytes[0] {
+        case Self.version: bytes.count == Self.byteCount ? tokens.open(bytes) : nil
+        case Self.blockVersion: bytes.count == Self.blockByteCount ? tokens.open(bytes) : nil
+        default: nil
+        }
     }
 
     private func openFormerBody(of bytes: [UInt8]) -> [UInt8]? {

@@ -6,7 +6,7 @@ extension Database {
     static let completedPageBytes = 3 * 1024 * 1024 + 512 * 1024
 
     /// What a deletion costs in a page beside its name and type: tags, lengths and nesting.
-    private static let deletionOverheadBytes = 16
+    static let deletionOverheadBytes = 16
 
     /// One page of what changed in a custom zone since a token: each record once, in its latest state, oldest change
     /// first.
@@ -34,12 +34,20 @@ extension Database {
             throw ServiceError(
                 .invalidArguments, "the default zone keeps no history; use a custom zone, or fetch records by id")
         }
-        if let token { try check(token, ofZoneAt: index, caller) }
-        var page = page(
-            ofZoneAt: index, for: caller, after: token?.position ?? .start,
-            firstFetchHead: token?.firstFetchHead ?? zoneStates[index].lastChange,
-            countLimit: resultsLimit > 0 ? resultsLimit : nil,
-            desiredKeys: desiredKeys)
+        let member = isOwn(caller) ? nil : member(caller, ofZoneAt: index)
+        if let token { try check(token, ofZoneAt: index, caller, member) }
+        let countLimit = resultsLimit > 0 ? resultsLimit : nil
+        var page: ZoneChangesPage<SharedBytes, ChangeToken>
+        if case .trees(let trees) = member?.reach {
+            page = self.page(
+                ofTreesInZoneAt: index, for: caller, trees, since: token, countLimit: countLimit,
+                desiredKeys: desiredKeys)
+        } else {
+            page = self.page(
+                ofZoneAt: index, for: caller, after: token?.position ?? .start,
+                firstFetchHead: token?.firstFetchHead ?? zoneStates[index].lastChange, countLimit: countLimit,
+                desiredKeys: desiredKeys)
+        }
         page.clientToken = zoneStates[index].clientTokens[caller.device]
         return page
     }
@@ -54,13 +62,18 @@ extension Database {
         guard case .success(let index) = zoneIndex(of: zone, for: caller), !zoneStates[index].isDefault else {
             return nil
         }
-        let head = zoneStates[index].lastChange
+        var head = zoneStates[index].lastChange
+        if !isOwn(caller), case .trees(let member) = member(caller, ofZoneAt: index)?.reach {
+            head = member.head(zoneStates[index].trees)
+        }
         return ChangeToken(
             kind: .zone, epoch: run(of: head), incarnation: incarnation(ofZoneAt: index, for: caller),
             position: .start, firstFetchHead: head)
     }
 
-    private func check(_ token: ChangeToken, ofZoneAt index: Int, _ caller: Caller) throws(ServiceError) {
+    private func check(
+        _ token: ChangeToken, ofZoneAt index: Int, _ caller: Caller, _ member: ZoneMember?
+    ) throws(ServiceError) {
         let zone = zoneStates[index]
         if token.kind != .zone {
             throw ServiceError(.invalidArguments, "the token is not a zone's; use the one that the zone's changes gave")
@@ -71,15 +84,16 @@ extension Database {
                 .changeTokenExpired, "the token is of a zone that was deleted and made again; start over",
                 detail: .zoneMadeAgain)
         }
-        if token.horizon > zone.lastChange {
-            throw ServiceError(.changeTokenExpired, "the token is ahead of the zone's history; start over")
-        }
-        if token.historyStart < zone.floor {
-            throw ServiceError(
-                .changeTokenExpired,
-                "the token is from before the deletions that the zone still knows; fetch without a token to start over")
-        }
+        if case .trees(let trees) = member?.reach { return try check(token, of: trees, ofZoneAt: index) }
+        if token.horizon > zone.lastChange { throw Database.tokenIsAhead }
+        if token.historyStart < zone.floor { throw Database.tokenIsTooOld }
     }
+
+    static let tokenIsAhead = ServiceError(
+        .changeTokenExpired, "the token is ahead of the zone's history; start over")
+    static let tokenIsTooOld = ServiceError(
+        .changeTokenExpired,
+        "the token is from before the deletions that the zone still knows; fetch without a token to start over")
 
     /// Whether the commits up to the token's horizon are those that its maker meant; see ``RunHistory``.
     private func checkRun(of token: ChangeToken) throws(ServiceError) {

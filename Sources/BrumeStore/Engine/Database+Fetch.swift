@@ -21,8 +21,12 @@ extension Database {
             case .failure(let error): return fetch.names.map { _ in .failure(error) }
             case .success(let known): index = known
             }
+            let member = isOwn(caller) ? nil : member(caller, ofZoneAt: index)
             return fetch.names.map { name -> RecordOutcome<SharedBytes> in
                 guard let slot = liveSlot(of: name, inZoneAt: index) else { return .failure(Database.missingRecord) }
+                if member != nil, !zoneStates[index].isVisible(slot, to: member) {
+                    return .failure(Database.missingRecord)
+                }
                 if caller.access != nil, !Database.mayRead(zoneStates[index].slots[slot], caller) {
                     return .failure(Database.missingRecord)
                 }

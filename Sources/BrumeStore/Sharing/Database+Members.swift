@@ -22,7 +22,7 @@ extension Database {
     }
 
     /// The caller's part in a zone that somebody else owns; nil for none.
-    func member(_ caller: Caller, ofZoneAt index: Int) -> ZoneMember? { zoneStates[index].sharing.members[caller.user] }
+    func member(_ caller: Caller, ofZoneAt index: Int) -> ZoneMember? { zoneStates[index].member(caller.user) }
 
     /// Whether requests for a scope are answered by this database: those for the shared one by private databases.
     func answers(_ scope: DatabaseScope) -> Bool { scope == id.scope || scope == .shared && id.scope == .private }
@@ -35,7 +35,7 @@ extension Database {
 
     /// Where a user's part in a zone began, by the zone's name; nil if they take no part.
     package func start(of user: String, inZoneNamed name: String) -> ChangePosition? {
-        zoneIndexOfName[name].flatMap { zoneStates[$0].sharing.members[user]?.start }
+        zoneIndexOfName[name].flatMap { zoneStates[$0].member(user)?.start }
     }
 
     /// What a user's own database is to know of their part in a zone.
@@ -58,12 +58,15 @@ extension Database {
     /// Where each user's part began in a zone, by user record name; empty where nobody takes part.
     package func starts(inZoneNamed name: String) -> [String: ChangePosition] {
         guard let index = zoneIndexOfName[name] else { return [:] }
-        return zoneStates[index].sharing.members.mapValues(\.start)
+        let zone = zoneStates[index]
+        return zone.sharing.members.mapValues(\.start).merging(zone.trees.members.mapValues(\.start)) { start, _ in
+            start
+        }
     }
 
     /// The names of the zones in which others take part.
     package var zonesWithMembers: [String] {
-        zoneStates.indices.filter { !zoneStates[$0].sharing.members.isEmpty }.map { zoneStates[$0].name }
+        zoneStates.filter { !$0.sharing.members.isEmpty || !$0.trees.members.isEmpty }.map(\.name)
     }
 
     /// What stands in tokens for the caller's time in a zone: of its owner the zone's own incarnation.
@@ -79,4 +82,11 @@ extension Database {
 
     package static let noSuchZone = ServiceError(
         .zoneNotFound, "there is no such zone; save the zone first, or fetch the list of zones")
+}
+
+extension ZoneState {
+    /// A user's part in the zone; nil for none.
+    func member(_ user: String) -> ZoneMember? {
+        sharing.members[user] ?? trees.members[user].map { ZoneMember(start: $0.start, reach: .trees($0)) }
+    }
 }

@@ -10,6 +10,18 @@ struct ShareShowing {
     let zone: UInt64
     let addresses: ShareAddresses
 
+    /// A record that is or was the root of a share. Its parent, which is not shared with it, is its owner's alone.
+    func shown(_ record: SharedBytes) -> SharedBytes {
+        if user == owner || record.withUnsafeBytes({ StoredRecord.rootedShare(of: $0) }).isEmpty {
+            return StoredRecord.shown(record)
+        }
+        do throws(ServiceError) {
+            return try StoredRecord.introducingRoot(record)
+        } catch {
+            preconditionFailure("a root that was checked can't be read")
+        }
+    }
+
     /// The record of a share that was read.
     func shown(_ record: SharedBytes, _ share: Share) -> SharedBytes {
         guard let viewer = share.viewer(user, owner: owner) else { return StoredRecord.shown(record) }
@@ -69,9 +81,9 @@ extension Database {
     ) -> ShownRecord {
         let record = Database.project(slots.bytes(of: slot), desiredKeys)
         guard slots.marks(of: slot).contains(.sharing) else { return ShownRecord(record) }
-        guard let share = slots[slot].share else { return ShownRecord(StoredRecord.shown(record)) }
-        return ShownRecord(
-            showing(to: user(), zone: zone()).shown(record, share), ofShareWith: slots.byteCount(of: slot))
+        let showing = showing(to: user(), zone: zone())
+        guard let share = slots[slot].share else { return ShownRecord(showing.shown(record)) }
+        return ShownRecord(showing.shown(record, share), ofShareWith: slots.byteCount(of: slot))
     }
 
     /// - Parameter zone: The incarnation of the zone whose records are shown.
