@@ -39,15 +39,18 @@ extension Database {
                     continue
                 }
                 let member = isOwn(caller) ? nil : member(caller, ofZoneAt: index)
-                if member != nil, modification.deletions.contains(Names.zoneShare),
-                    modification.refusedDeletions[Names.zoneShare] == nil
-                {
-                    results.append(
-                        leave(modification, zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder))
-                    continue
+                if let member {
+                    let shares = sharesToLeave(modification, member, zoneAt: index)
+                    if !shares.isEmpty {
+                        results.append(
+                            leave(
+                                modification, shares, zoneAt: index, caller, nowMilliseconds: nowMilliseconds,
+                                into: &builder))
+                        continue
+                    }
                 }
                 var batch = ZoneBatch(
-                    modification, savePolicy: request.savePolicy, permission: member?.permission,
+                    modification, savePolicy: request.savePolicy, member: member,
                     isAtomic: request.isAtomic && zoneStates[index].incarnation != 0, caller: caller, owner: id.owner,
                     scope: id.scope, tag: changeTag(builder.sequence), nowMilliseconds: nowMilliseconds,
                     bytesLeft: bytesLeft, referenceBudget: referenceBudget, shareBudget: shareBudget,
@@ -75,7 +78,7 @@ extension Database {
                 results.append(result)
                 apply(batch, toZoneAt: index, into: &builder)
                 if !request.clientToken.isEmpty, result.holdsSuccess,
-                    member.map({ $0.permission == .readWrite }) ?? true
+                    member?.mayWrite ?? true
                 {
                     keep(
                         ClientToken(device: caller.device, bytes: request.clientToken), quota,
@@ -167,10 +170,12 @@ extension Database {
                 .recordDeletion(zone: zoneStates[index].incarnation, name: deletion.name, type: type))
         }
         noteChange(inZoneAt: index, isNewEntry: false)
+        let trees = settleTrees(inZoneAt: index)
         builder.touch(
             TouchedZone(
                 zone: ZoneID(name: zoneStates[index].name), incarnation: incarnation,
-                recordTypes: types.count > 1 ? Set(types).sorted() : types, isNew: false, isDeleted: false))
+                recordTypes: types.count > 1 ? Set(types).sorted() : types, isNew: false, isDeleted: false,
+                trees: trees))
     }
 
     /// Keeps a request's client token in a zone that has a feed to return it with. A token that the zone already has is

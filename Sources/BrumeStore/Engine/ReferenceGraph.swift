@@ -58,8 +58,8 @@ struct ReferenceGraph {
     /// Whether nothing in the zone or the batch refers to anything, and nothing is shared, so that deletions stand
     /// alone.
     private let isWithoutReferences: Bool
-    /// Whether shares fall with nothing: in a batch of a user who does not own the zone.
-    private let sharesStay: Bool
+    /// The caller's part in a zone that another user owns; nil for the owner.
+    private let member: ZoneMember?
     private var round: Int32 = 0
     /// What fell in this round, the requested deletions first.
     private(set) var fallen: [Node] = []
@@ -71,11 +71,11 @@ struct ReferenceGraph {
     private let budget: ReferenceBudget
     private var roundCost = Cost()
 
-    init(zone: ZoneState, saves: [ReferenceSettlement.Save], budget: ReferenceBudget, sharesStay: Bool) {
+    init(zone: ZoneState, saves: [ReferenceSettlement.Save], budget: ReferenceBudget, member: ZoneMember?) {
         self.zone = zone
         self.saves = saves
         self.budget = budget
-        self.sharesStay = sharesStay
+        self.member = member
         visitsLeft = budget.visits
         stepsLeft = budget.steps
         nodeOfSave = [Node](repeating: -1, count: saves.count)
@@ -274,6 +274,7 @@ struct ReferenceGraph {
         for slot in zone.references.children(of: name) {
             if let save = saveOfSlot[slot], stands[Int(save)], saves[Int(save)].change != nil { continue }
             visitsLeft -= 1
+            if let member, !member.isBlocked(byChild: slot, in: zone) { continue }
             guard let child = nodeOfSlot[slot], hasFallen(child) else { return true }
             note(child, refersTo: node)
         }
@@ -301,7 +302,7 @@ struct ReferenceGraph {
         let node = Node(records.count)
         let record = zone[slot]
         let save = saveOfSlot[slot] ?? -1
-        let stays = record.isOfType(Names.userRecordType) || sharesStay && record.isOfType(Names.shareType)
+        let stays = record.isOfType(Names.userRecordType) || member.map { !$0.mayDelete(slot, in: zone) } ?? false
         records.append(Record(slot: slot, save: save, name: name ?? record.name, mayFall: !stays))
         nodeOfSlot[slot] = node
         return node

@@ -14,8 +14,9 @@ internal import BrumeRecord
 /// - What falls has to find room in the request, or the deletions fail. (`limitExceeded`) In the public database that
 ///   is asked of the caller's own records alone; others' go as far as there is room, and those that stay keep a
 ///   reference to nothing.
-/// - User records never fall to a cascade, nor do shares to one of a user who does not own the zone: the share would
-///   end for all.
+/// - User records never fall to a cascade, nor do shares and their roots to one of a user who does not own the zone:
+///   the share would end for all. What such a user does not see neither counts, nor falls, nor keeps its parent; what
+///   they may not write does not fall.
 ///
 /// An item that fails changes what holds for the others, so a batch that is not atomic is settled in rounds. All of it
 /// is linear in the references that the batch brings and takes away, the records that fall, and the rounds, which share
@@ -47,6 +48,7 @@ struct ReferenceSettlement {
     private(set) var deletionFailures: [(item: Int, error: ServiceError)] = []
     private(set) var budget: ReferenceBudget
 
+    private let missingParent: ServiceError
     private var graph: ReferenceGraph
     private var counts: TargetCounts
     /// Saves whose parents other saves make, by the save that makes the parent.
@@ -54,7 +56,7 @@ struct ReferenceSettlement {
 
     init(
         zone: ZoneState, saves: [Save], deletions: [ZoneBatch.StagedDeletion], isAtomic: Bool, caller: Caller,
-        user: UserKey, budget: ReferenceBudget, sharesStay: Bool
+        user: UserKey, budget: ReferenceBudget, member: ZoneMember?
     ) {
         self.zone = zone
         self.saves = saves
@@ -64,8 +66,9 @@ struct ReferenceSettlement {
         self.user = user
         self.budget = budget
         stands = [Bool](repeating: true, count: saves.count)
-        graph = ReferenceGraph(zone: zone, saves: saves, budget: budget, sharesStay: sharesStay)
-        counts = TargetCounts(zone: zone, saves: saves)
+        graph = ReferenceGraph(zone: zone, saves: saves, budget: budget, member: member)
+        counts = TargetCounts(zone: zone, saves: saves, member: member)
+        missingParent = member == nil ? ReferenceSettlement.missingParent : ZoneBatch.isOutside
     }
 
     /// - Parameter names: The names of all saves of the request, those that failed before included.
@@ -116,7 +119,7 @@ struct ReferenceSettlement {
             }
             if !isAtomic { dependents[maker, default: []].append(index) }
         }
-        for orphan in orphans { fail(orphan, ReferenceSettlement.missingParent) }
+        for orphan in orphans { fail(orphan, missingParent) }
     }
 
     /// Fails a save, and those whose parent it would have made.
@@ -125,7 +128,7 @@ struct ReferenceSettlement {
         while let next = pending.popLast() {
             guard stands[next] else { continue }
             stands[next] = false
-            saveFailures.append((next, next == save ? error : ReferenceSettlement.missingParent))
+            saveFailures.append((next, next == save ? error : missingParent))
             pending += dependents[next] ?? []
         }
     }

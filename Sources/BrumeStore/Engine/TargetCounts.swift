@@ -26,7 +26,8 @@ struct TargetCounts {
     /// How much the last answer looked at.
     private(set) var visits = 0
 
-    init(zone: ZoneState, saves: [ReferenceSettlement.Save]) {
+    /// - Parameter member: The part of a caller who does not own the zone: what they don't see does not count.
+    init(zone: ZoneState, saves: [ReferenceSettlement.Save], member: ZoneMember? = nil) {
         self.saves = saves
         differences = [[Difference]](repeating: [], count: saves.count)
         guard saves.contains(where: \.staged.changesCascades) else { return }
@@ -44,7 +45,15 @@ struct TargetCounts {
                 } else {
                     target = totals.count
                     targets[key] = target
-                    totals.append(zone.references.referrers(of: name).count(by: save.user))
+                    let referrers = zone.references.referrers(of: name)
+                    if let member {
+                        totals.append(
+                            referrers.entries.reduce(0) { count, entry in
+                                zone.isVisible(entry.slot, to: member) ? count + Int(entry.count) : count
+                            })
+                    } else {
+                        totals.append(referrers.count(by: save.user))
+                    }
                 }
                 differences[index].append(Difference(target: target, before: count.before, after: count.after))
             }

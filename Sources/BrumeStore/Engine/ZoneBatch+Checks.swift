@@ -11,7 +11,7 @@ extension ZoneBatch {
     /// Checks a new record, as far as its names, the caller, the tag and the type say. Throws why it can't be made.
     func checkNew(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
         if save.type == Names.userRecordType { throw ZoneBatch.userRecordRefusal }
-        if permission != nil {
+        if member != nil {
             if save.type == Names.shareType { throw ZoneBatch.onlyOwnerShares }
             try checkPermission()
         }
@@ -27,7 +27,7 @@ extension ZoneBatch {
 
     /// What is told of a record that the caller may neither read nor change: nothing but that the name is no longer
     /// free.
-    private static let takenName = ServiceError(
+    static let takenName = ServiceError(
         .permissionFailure,
         "the record can't be saved under this name, which somebody else has taken; choose another one")
 
@@ -39,8 +39,6 @@ extension ZoneBatch {
                 ByteOrder.compare(Names.userRecordType, head.type) == 0, ByteOrder.compare(save.type, head.type) == 0
             )
         }
-        // What users may change of shares the share says.
-        if permission != nil, save.type != Names.shareType { try checkPermission() }
         if isUserRecord {
             if save.name != caller.user { throw ZoneBatch.userRecordRefusal }
         } else if let refusal = writeRefusal(of: existing) {
@@ -60,14 +58,6 @@ extension ZoneBatch {
         }
     }
 
-    /// Throws for whoever may only read what another user shares.
-    func checkPermission() throws(ServiceError) {
-        if let permission, permission != .readWrite { throw ZoneBatch.isReadOnly }
-    }
-
-    private static let isReadOnly = ServiceError(
-        .permissionFailure,
-        "this user may only read what is in the zone; ask its owner for the permission to write")
     private static let onlyOwnerShares = ServiceError(
         .permissionFailure, "only its owner shares what is in a zone; ask them to")
 

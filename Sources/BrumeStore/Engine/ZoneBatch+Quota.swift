@@ -106,7 +106,7 @@ extension ZoneBatch {
     ///
     /// - Parameter left: What the saves before this one in the request, and its deletions, leave.
     private func overQuota(_ subject: String, _ need: String, left: Int, of quota: QuotaRoom) -> ServiceError {
-        if permission != nil {
+        if member != nil {
             return ServiceError(
                 .quotaExceeded,
                 "the zone's owner has no room left for the \(subject): delete others from the zone, or ask the owner to"

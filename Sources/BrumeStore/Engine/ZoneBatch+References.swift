@@ -31,7 +31,7 @@ extension ZoneBatch {
     /// - Parameter fields: The encoded fields of the record as it is to be.
     mutating func findReferences(
         of save: RecordSave<CheckedFields>, over existing: RecordSlot?, merged: borrowing MergedRecord,
-        fields: SharedBytes
+        fields: SharedBytes, in zone: ZoneState
     ) throws(ServiceError) -> ReferenceFindings {
         let referred = existing?.refersToOthers ?? false
         let mayChange = referred ? merged.fields.changesReferences : save.fields.mayHoldReferences
@@ -57,10 +57,10 @@ extension ZoneBatch {
             // Its fields are as they were, and may refer to others as well as the parent did.
             findings.refersToOthers = true
         }
-        if permission != nil {
-            let isNewParent = merged.parent == Names.zoneShare && merged.formerParent != merged.parent
-            let isNewTarget = after.targets.contains(Names.zoneShare) && !before.targets.contains(Names.zoneShare)
-            if isNewParent || findings.changesCascades && isNewTarget { throw ZoneBatch.shareIsNoTarget }
+        if member != nil {
+            let newTargets = findings.changesCascades ? after.targets.filter { !before.targets.contains($0) } : []
+            try checkTargets(
+                parent: merged.formerParent != merged.parent ? merged.parent : nil, newTargets, in: zone)
         }
         if findings.changesCascades || merged.parent != merged.formerParent {
             findings.references = StagedReferences(
@@ -89,7 +89,7 @@ extension ZoneBatch {
                     user: isPublic ? save.existing.map { zone.references.user(of: zone[$0]) } ?? callerKey : .all)
             },
             deletions: deletions, isAtomic: isAtomic, caller: caller, user: callerKey, budget: referenceBudget,
-            sharesStay: permission != nil)
+            member: member)
         settlement.settle { modification.saves.map(\.name) }
         for (save, error) in settlement.saveFailures { fail(stagedSave: save, error) }
         for (item, error) in settlement.deletionFailures { fail(requestedDeletion: item, error) }
@@ -111,10 +111,6 @@ extension ZoneBatch {
         a record would have more than \(Limits.cascadeReferencesPerRecord) deleteSelf references; let the records refer to it \
         instead, or use references without deleteSelf
         """)
-    /// Records that stay, or too many that fall, would keep its owner from deleting the share.
-    private static let shareIsNoTarget = ServiceError(
-        .permissionFailure,
-        "the share of another user's zone is no record's parent, and no record goes with it; refer to another record")
     static let referencesAreFull = ServiceError(
         .limitExceeded,
         """

@@ -39,8 +39,8 @@ struct ZoneBatch {
     let savePolicy: SavePolicy
     var isAtomic: Bool
     let caller: Caller
-    /// What the share of the zone lets the caller do who does not own it; nil for all others.
-    let permission: Share.Permission?
+    /// The caller's part in a zone that another user owns; nil for the owner, and in public databases.
+    let member: ZoneMember?
     /// The zone's owner: a user record name, empty in a public database.
     let owner: String
     let shareAddresses: ShareAddresses
@@ -65,6 +65,8 @@ struct ZoneBatch {
     /// Roots whose shares go, and that are not among ``staged``.
     var roots: [StagedRoot] = []
     private(set) var plan = SharePlan()
+    /// Which trees cover the records after the batch; nil where none do, and nobody asks.
+    var trees: BatchTrees?
     /// Whether a save is one of a share.
     private(set) var hasShares = false
     /// The encoded records of all saves that were ever staged, one after the other: what is answered and what the
@@ -78,8 +80,9 @@ struct ZoneBatch {
     var hasFailed = false
 
     init(
-        _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, permission: Share.Permission? = nil,
-        isAtomic: Bool, caller: Caller,
+        _ modification: ZoneModification<CheckedFields>, savePolicy: SavePolicy, member: ZoneMember? = nil,
+        isAtomic: Bool,
+        caller: Caller,
         owner: String = "", scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
         secretPlace: ShareAddresses.Place, runOfZone: UInt32, quota: QuotaRoom? = nil
@@ -88,7 +91,7 @@ struct ZoneBatch {
         self.savePolicy = savePolicy
         self.isAtomic = isAtomic
         self.caller = caller
-        self.permission = permission
+        self.member = member
         self.owner = owner
         self.shareAddresses = shareAddresses
         self.secretPlace = secretPlace
@@ -151,12 +154,14 @@ struct ZoneBatch {
                 isLast = true
             }
         }
+        if let trees { shareBudget.moveSteps = trees.stepsLeft }
         settleSharing(in: zone)
         if isAtomic, hasFailed { failUnattempted() }
         return ZoneModificationResult(saves: saveResults, deletions: deletionResults)
     }
 
     private mutating func planShares(in zone: ZoneState) {
+        defer { planTrees(in: zone) }
         if modification.isKnownDistinct { return }
         hasShares = modification.saves.contains { $0.type == Names.shareType }
         if !hasShares { return }
@@ -168,6 +173,12 @@ struct ZoneBatch {
         plan = SharePlan(
             of: modification, in: zone, scope: scope, steps: &steps,
             secretOfZone: { [shareAddresses] in shareAddresses.secretOfZone(run, $0) }, newSecret: { nextSecret() })
+    }
+
+    private mutating func planTrees(in zone: ZoneState) {
+        if zone.trees.isEmpty && plan.roots.isEmpty { return }
+        trees = BatchTrees(modification, in: zone, hasNewShares: !plan.isEmpty, steps: shareBudget.moveSteps)
+        if member != nil, trees!.movesTrees { isAtomic = true }
     }
 
     /// About what ``records`` will have: what was sent, and what the server adds. A record that keeps fields of its
@@ -215,11 +226,16 @@ struct ZoneBatch {
         if let problem = save.fields.problem { throw problem }
         let slot = zone.liveSlot(of: save.name)
         let existing = slot.map { zone[$0] }
-        if let existing {
+        if let slot, let existing, zone.isVisible(slot, to: member) {
+            // What users may change of shares the share says.
+            if save.type != Names.shareType { try checkPermission(of: slot, in: zone) }
             try check(save, over: existing)
+            try checkTree(of: save, over: slot, in: zone)
             guard bytesLeft.takeMerge(of: existing.byteCount) else { throw ZoneBatch.mergeIsFull }
         } else {
             try checkNew(save)
+            try checkTree(of: save, over: nil, in: zone)
+            if existing != nil { throw ZoneBatch.takenName }
         }
         let isSharing = hasShares || existing?.marks.contains(.sharing) == true
         let sharing = isSharing ? try sharing(of: save, over: existing, in: zone) : nil
@@ -268,7 +284,7 @@ struct ZoneBatch {
         if merged.parent != nil || save.fields.mayHoldReferences || existing?.refersToOthers == true {
             findings = try findReferences(
                 of: save, over: existing, merged: merged,
-                fields: SharedBytes(of: records, at: start + systemByteCount..<records.count))
+                fields: SharedBytes(of: records, at: start + systemByteCount..<records.count), in: zone)
         }
         if let change = findings.references { references.append(change) }
         staged.append(
@@ -284,15 +300,19 @@ struct ZoneBatch {
     /// Checks one deletion by itself and stages it. Deleting a missing record succeeds, and so does deleting one that
     /// the caller may neither read nor change: it is as missing to them.
     private mutating func stageDeletion(of name: String, item: Int, in zone: ZoneState) -> ServiceError? {
-        guard let slot = zone.liveSlot(of: name) else { return nil }
+        guard let slot = zone.liveSlot(of: name), zone.isVisible(slot, to: member) else { return nil }
         let record = zone[slot]
         let refusal =
             record.isOfType(Names.userRecordType) ? ZoneBatch.userRecordRefusal : writeRefusal(of: record)
         if let refusal { return mayRead(record) ? refusal : nil }
-        do throws(ServiceError) { try checkPermission() } catch { return error }
+        do throws(ServiceError) { try checkPermission(of: slot, in: zone) } catch { return error }
+        if case .trees = member?.reach, !zone.kinship(of: slot).share.isEmpty { return ZoneBatch.isRoot }
         if record.marks.contains(.sharing), let part = record.sharing, !part.share.isEmpty || !part.storedShare.isEmpty
         {
             isAtomic = true
+            if zone.liveCount > StoreLimits.movedRecordsPerCommit, zone.sharing.roots[name] != nil {
+                return ZoneBatch.zoneIsTooLarge
+            }
         }
         guard let cascades = referenceBudget.read(record) else { return ZoneBatch.referencesAreFull }
         deletions.append(

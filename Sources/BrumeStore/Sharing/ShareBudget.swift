@@ -8,6 +8,8 @@ internal import BrumeModel
 struct ShareBudget: Sendable {
     /// Records whose parents may still be followed: see ``ShareTree``.
     var steps = ShareTree.stepLimit
+    /// The same for records that are moved: see ``BatchTrees``.
+    var moveSteps = ShareTree.stepLimit
     private var bytes = Limits.shareBytesPerRequest
     private var shownParticipants = Limits.participantsShownPerRequest
 

@@ -79,7 +79,7 @@ struct ShareTree {
     )
     private static let isAboveRoot = ServiceError(
         .alreadyShared, "a record below this one is shared by itself, or would be with this request; share one of them")
-    private static let isTooDeep = ServiceError(
+    static let isTooDeep = ServiceError(
         .limitExceeded,
         "more than \(stepLimit) records stand above the shared ones and those of the request; use fewer levels"
     )

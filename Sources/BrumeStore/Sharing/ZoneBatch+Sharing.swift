@@ -68,10 +68,11 @@ extension ZoneBatch {
     mutating func shown(_ record: SharedBytes) throws(ServiceError) -> SharedBytes {
         let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
         try shareBudget.takeReading(of: part.storedShare.count)
-        guard let share = part.decodedShare else { return StoredRecord.shown(record) }
+        let showing = ShareShowing(
+            owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses)
+        guard let share = part.decodedShare else { return showing.shown(record) }
         try shareBudget.takeShowing(of: share)
-        return ShareShowing(owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses)
-            .shown(record, share)
+        return showing.shown(record, share)
     }
 
     /// What a save of a record that concerns sharing is answered with. A root that the client knows comes without its

@@ -1,0 +1,73 @@
+internal import BrumeModel
+
+/// Which trees cover the records of a batch after it, as far as its decision depends on that.
+///
+/// Parents are followed upward, those of the batch before those of the zone. Where the batch moves whole trees it is
+/// atomic, so that no save fails by itself that another one relies on. Usually a step or two lead to a record
+/// whose tree is known; only where the batch moves records with others below them, or begins or ends shares, every step
+/// is taken, and counted.
+struct BatchTrees {
+    /// The parents that saves set or take away.
+    private var parents: [String: String] = [:]
+    /// Whether trees may change in ways that their numbers do not tell yet.
+    let movesTrees: Bool
+    private var known: [String: UInt32] = [:]
+    /// Steps that are left; below 0 when they were too many.
+    private(set) var stepsLeft: Int
+
+    init(_ modification: ZoneModification<CheckedFields>, in zone: ZoneState, hasNewShares: Bool, steps: Int) {
+        stepsLeft = steps
+        var movesTrees = hasNewShares
+        for save in modification.saves {
+            switch save.parent {
+            case .unchanged: continue
+            case .removed: parents[save.name] = ""
+            case .set(let parent): parents[save.name] = parent
+            }
+            if !movesTrees, !zone.references.children(of: save.name).isEmpty { movesTrees = true }
+        }
+        for name in modification.deletions where !movesTrees {
+            guard let slot = zone.liveSlot(of: name) else { continue }
+            movesTrees = zone.slots.marks(of: slot).contains(.sharing)
+        }
+        self.movesTrees = movesTrees
+    }
+
+    /// The number of the tree that covers a record after the batch, or would if there were such a record; 0 for none.
+    mutating func cover(of name: String, in zone: ZoneState) -> UInt32 {
+        var path: [String] = []
+        var current = name
+        var found: UInt32 = 0
+        var isFirst = true
+        while stepsLeft >= 0 {
+            let slot = zone.liveSlot(of: current)
+            // A record without others below it may move, and takes nothing along: whatever becomes of its save, what
+            // the batch puts below it counts as standing where it stood.
+            let stands = slot != nil && !movesTrees
+            if let number = stands ? nil : known[current] {
+                found = number
+                break
+            }
+            if let slot, let number = zone.trees.numberOfShare[zone.kinship(of: slot).share] {
+                found = number
+                break
+            }
+            if let slot, stands, !isFirst || parents[current] == nil {
+                found = zone.trees.cover(of: slot)
+                break
+            }
+            let parent = parents[current] ?? slot.map { zone.kinship(of: $0).parent }
+            guard let parent, !parent.isEmpty else { break }
+            stepsLeft -= 1
+            if !stands {
+                // Until it is known: a circle that comes here again ends.
+                known[current] = 0
+                path.append(current)
+            }
+            isFirst = false
+            current = parent
+        }
+        for passed in path { known[passed] = found }
+        return found
+    }
+}
