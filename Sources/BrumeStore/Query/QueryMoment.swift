@@ -51,24 +51,30 @@ struct QueryTarget {
     let slots: RecordSlots
     /// Nil when the whole zone has to be scanned.
     let indexes: ZoneIndexes?
+    /// The trees of records that are shared by themselves, for users who do not own the zone.
+    let trees: SharedTrees
     /// The places of records that changed since the moment that is shown, or so shortly before it that the indexes
     /// don't have them.
     var changed: Set<Int32> = []
 
     /// The same for a zone that is gone, whose indexes are no longer kept up to date.
-    var withoutIndexes: QueryTarget { QueryTarget(incarnation: incarnation, id: id, slots: slots, indexes: nil) }
+    var withoutIndexes: QueryTarget {
+        QueryTarget(incarnation: incarnation, id: id, slots: slots, indexes: nil, trees: trees)
+    }
 
-    private init(incarnation: UInt64, id: ZoneID, slots: RecordSlots, indexes: ZoneIndexes?) {
+    private init(incarnation: UInt64, id: ZoneID, slots: RecordSlots, indexes: ZoneIndexes?, trees: SharedTrees) {
         self.incarnation = incarnation
         self.id = id
         self.slots = slots
         self.indexes = indexes
+        self.trees = trees
     }
 
     /// A zone as it is now.
     init(_ database: Database, zoneAt index: Int) {
         self.init(
             incarnation: database.zoneStates[index].incarnation, id: ZoneID(name: database.zoneStates[index].name),
-            slots: database.zoneStates[index].slots, indexes: database.madeIndexes(ofZoneAt: index))
+            slots: database.zoneStates[index].slots, indexes: database.madeIndexes(ofZoneAt: index),
+            trees: database.zoneStates[index].trees)
     }
 }

@@ -9,8 +9,14 @@ extension QueryRun {
         let changed: Set<Int32>
         let count: Int32
         let ordinals: OrdinalTable?
+        /// The trees that the user sees; nil for one who sees all of the zone.
+        let trees: (numbers: TreeNumbers, parts: [UInt32: TreeMember.Part])?
 
-        init(_ target: QueryTarget) {
+        /// - Parameter guest: A user who does not own the zone.
+        init(_ target: QueryTarget, guest: String?) {
+            trees = guest.flatMap { guest in
+                target.trees.isEmpty ? nil : (target.trees.numbers, target.trees.members[guest]?.parts ?? [:])
+            }
             slots = target.slots
             changed = target.changed
             count = Int32(target.slots.count)
@@ -21,6 +27,9 @@ extension QueryRun {
         func isUnchanged(_ slot: Int32) -> Bool {
             slot < count && (changed.isEmpty || !changed.contains(slot))
         }
+
+        /// Whether the user sees the record of a place.
+        func isVisible(_ slot: Int32) -> Bool { trees.map { $0.parts[$0.numbers[slot]] != nil } ?? true }
 
         func candidate(_ ordinal: UInt32) -> Candidate {
             Candidate(slot: ordinals!.slot(of: ordinal), created: ordinals!.created(of: ordinal))
@@ -40,7 +49,7 @@ extension QueryRun {
             scan = plan(target)
             return target.indexes == nil ? 1 : planner.planUnits
         }
-        let view = View(targets[targetIndex])
+        let view = View(targets[targetIndex], guest: guest)
         if heldLook != nil || !waitingLooks.isEmpty {
             var left = budget
             lookAtWaiting(view, &left)
@@ -64,6 +73,9 @@ extension QueryRun {
         case .slots(var next):
             isFinished = readSlots(&next, view, parts, &left)
             source = .slots(next: next)
+        case .tree(var entries, let number):
+            isFinished = readTree(&entries, number, view, parts, &left)
+            source = .tree(entries, number: number)
         case .names(let names, var next):
             guard let zone = database.zoneIndexOfIncarnation[targets[targetIndex].incarnation] else {
                 // The zone is gone, and with it the look-up of its names. Some of its records may have been kept
@@ -109,6 +121,12 @@ extension QueryRun {
     }
 
     private func plan(_ target: QueryTarget) -> ZoneScan {
+        if let guest, !target.trees.isEmpty {
+            let scan = ZoneScan.through(target.trees, of: target.trees.members[guest], parts: planner.openParts)
+            recordsEstimated += scan.recordsEstimated
+            (scanSteps, partsAsked) = (scan.steps, scan.parts)
+            return scan
+        }
         let scan =
             target.indexes.flatMap { planner.scan($0) } ?? ZoneScan.through(target.slots, parts: planner.openParts)
         if scanSteps.count < 16 { scanSteps += scan.steps.prefix(16) }
@@ -123,6 +141,17 @@ extension QueryRun {
             next += 1
         }
         return next == view.count
+    }
+
+    private func readTree(
+        _ entries: inout Feed.Entries, _ number: UInt32, _ view: View, _ parts: [Int], _ left: inout Int
+    ) -> Bool {
+        while left > 0 {
+            guard let entry = entries.next() else { return true }
+            let isMember = view.trees?.numbers[entry.slot] == number && view.isUnchanged(entry.slot)
+            left -= isMember ? look(at: entry.slot, view, parts: parts, left) : 1
+        }
+        return false
     }
 
     private func readStreams(
@@ -265,7 +294,8 @@ extension QueryRun {
     }
 
     private func isOfType(_ slot: Int32, _ view: View) -> Bool {
-        !view.slots.isDeleted(slot) && (query.recordType.isEmpty || view.slots.isOfType(query.recordType, slot))
+        !view.slots.isDeleted(slot) && view.isVisible(slot)
+            && (query.recordType.isEmpty || view.slots.isOfType(query.recordType, slot))
     }
 
     /// Takes a record of the moment that is shown into the page if it belongs there. Returns the work in units.

@@ -22,6 +22,8 @@ package final class QueryRun {
     let query: Query
     /// The user who is shown the records.
     private let user: String
+    /// The user, where they do not own the zone.
+    let guest: String?
     /// The owner of the zones in the answer; empty where they are the caller's own.
     private let zoneOwner: String
     private let pageLimit: Int
@@ -81,6 +83,7 @@ package final class QueryRun {
         desiredKeys: DesiredKeys?, searchableFields: SearchableFields, caller: Caller
     ) {
         user = caller.user
+        guest = database.isOwn(caller) ? nil : caller.user
         zoneOwner = database.isOwn(caller) ? "" : database.id.owner
         self.database = database
         self.query = query

@@ -5,6 +5,8 @@ struct ZoneScan {
     enum Source {
         /// All places of a zone without indexes.
         case slots(next: Int32)
+        /// What is in a tree of records that are shared with the user.
+        case tree(Feed.Entries, number: UInt32)
         /// Records by name, which are looked up as they are read.
         case names([String], next: Int)
         /// What changed while the other sources were read.
@@ -39,7 +41,7 @@ struct ZoneScan {
             case .far(var far):
                 far.reader?.restart()
                 self = .far(far)
-            case .slots, .names, .changed: break
+            case .slots, .tree, .names, .changed: break
             }
         }
     }
@@ -58,6 +60,20 @@ struct ZoneScan {
     let recordsEstimated: Int
     /// The plan's sentences about it.
     let steps: [String]
+
+    /// A scan of what is shared with a user in a zone. Others' records cost nothing, and so time tells nothing of them.
+    static func through(_ trees: SharedTrees, of member: TreeMember?, parts: [Int]) -> ZoneScan {
+        var sources: [Source] = []
+        var count = 0
+        for number in (member?.parts.keys.sorted() ?? []) {
+            guard let tree = trees.trees[number] else { continue }
+            sources.append(.tree(tree.feed.entries(), number: number))
+            count += tree.count
+        }
+        return ZoneScan(
+            sources: sources, parts: parts, doubtfulKeys: [], mayRepeat: true, recordsEstimated: count,
+            steps: ["all \(count) records that are shared with the user"])
+    }
 
     /// A scan of a whole zone.
     static func through(_ slots: RecordSlots, parts: [Int], mayRepeat: Bool = false) -> ZoneScan {
