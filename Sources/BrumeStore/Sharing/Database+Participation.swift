@@ -12,8 +12,8 @@ extension Database {
 
     /// A user takes part in a share. Accepting again changes nothing.
     ///
-    /// - Throws: What ``Share/accept(_:through:owner:at:nowMilliseconds:newID:)`` does, `unknownItem` for a link that
-    ///   leads nowhere, and `serverRejectedRequest` for the share of a single record.
+    /// - Throws: What ``Share/accept(_:through:owner:at:nowMilliseconds:newID:)`` does, and `unknownItem` for
+    ///   a link that leads nowhere.
     package func acceptShare(
         _ link: ShareLink, by visitor: ShareVisitor, nowMilliseconds: Int64
     ) throws(ServiceError) -> Decision<Acceptance> {
@@ -30,8 +30,6 @@ extension Database {
             return shareAddresses.newSecret(place).prefix(16).map { String(UInt16($0) | 0x100, radix: 16).dropFirst() }
                 .joined()
         }
-        // Not before: who may not accept is told nothing of what the share is about.
-        if place.root != nil { throw Database.recordsAreNotServed }
         if isChanged {
             try put(share, at: place.slot, inZoneAt: place.zone, by: visitor.user, nowMilliseconds, into: &builder)
         }
@@ -54,22 +52,27 @@ extension Database {
         var share = place.share
         _ = try share.accept(
             visitor, through: link.key, owner: id.owner, at: .start, nowMilliseconds: 0, newID: { "0" })
-        if place.root != nil { throw Database.recordsAreNotServed }
     }
 
-    /// A user who takes part in a zone leaves it; any other has nothing to leave.
+    /// A user who takes part in shares of a zone leaves them; any other has nothing to leave.
+    ///
+    /// - Parameter shares: Their names; nil for all in which the user takes part.
     private func leave(
-        zoneAt index: Int, _ caller: Caller, nowMilliseconds: Int64, into builder: inout CommitBuilder
+        _ shares: [String]? = nil, zoneAt index: Int, _ caller: Caller, nowMilliseconds: Int64,
+        into builder: inout CommitBuilder
     ) -> ServiceError? {
-        guard let slot = zoneStates[index].sharing.shares[Names.zoneShare], var share = zoneStates[index][slot].share,
-            share.leave(ShareVisitor(user: caller.user, handles: []))
-        else { return nil }
-        do throws(ServiceError) {
-            try put(share, at: slot, inZoneAt: index, by: caller.user, nowMilliseconds, into: &builder)
-            return nil
-        } catch {
-            return error
+        guard let member = member(caller, ofZoneAt: index) else { return nil }
+        for name in shares ?? zoneStates[index].shares(of: member) {
+            guard let slot = zoneStates[index].sharing.shares[name], var share = zoneStates[index][slot].share,
+                share.leave(ShareVisitor(user: caller.user, handles: []))
+            else { continue }
+            do throws(ServiceError) {
+                try put(share, at: slot, inZoneAt: index, by: caller.user, nowMilliseconds, into: &builder)
+            } catch {
+                return error
+            }
         }
+        return nil
     }
 
     /// A user leaves a zone; nil if they take no part in it.
@@ -97,14 +100,23 @@ extension Database {
             commit: finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
-    /// What a user does who deletes the share of a zone in which they take part: they leave, and do nothing else there.
+    /// The shares in which a user takes part and which they ask to delete, which means to leave them.
+    func sharesToLeave(
+        _ modification: ZoneModification<CheckedFields>, _ member: ZoneMember, zoneAt index: Int
+    ) -> [String] {
+        modification.deletions.filter { name in
+            modification.refusedDeletions[name] == nil && member.takesPart(inShare: name, of: zoneStates[index])
+        }
+    }
+
+    /// What a user does who deletes shares in which they take part: they leave, and do nothing else there.
     func leave(
-        _ modification: ZoneModification<CheckedFields>, zoneAt index: Int, _ caller: Caller, nowMilliseconds: Int64,
-        into builder: inout CommitBuilder
+        _ modification: ZoneModification<CheckedFields>, _ shares: [String], zoneAt index: Int, _ caller: Caller,
+        nowMilliseconds: Int64, into builder: inout CommitBuilder
     ) -> ZoneModificationResult<SharedBytes> {
-        let problem = leave(zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder)
+        let problem = leave(shares, zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder)
         var result = ZoneBatch.refusal(of: modification, Database.isLeft)
-        for (item, name) in modification.deletions.enumerated() where name == Names.zoneShare {
+        for (item, name) in modification.deletions.enumerated() where shares.contains(name) {
             result.deletions[item] = problem
         }
         return result
@@ -132,17 +144,16 @@ extension Database {
             of: incarnation, into: &builder)
         note(slot, .updated, inZoneAt: index, into: &builder)
         noteChange(inZoneAt: index, isNewEntry: false)
+        let trees = settleTrees(inZoneAt: index)
         builder.touch(
             TouchedZone(
                 zone: ZoneID(name: zoneStates[index].name), incarnation: incarnation,
-                recordTypes: [Names.shareType], isNew: false, isDeleted: false))
+                recordTypes: [Names.shareType], isNew: false, isDeleted: false,
+                trees: trees))
     }
 
     private static let onlyOwnerMakesZones = ServiceError(
         .permissionFailure, "a zone can't be made in another user's database; save it in the private one")
     private static let isLeft = ServiceError(
         .permissionFailure, "the request leaves the zone, and so can't change anything else there; send two requests")
-    private static let recordsAreNotServed = ServiceError(
-        .serverRejectedRequest,
-        "this version of the server lets others take part in whole zones only; have the zone shared, not one record")
 }

@@ -164,21 +164,26 @@ struct ParticipationTests {
         #expect(try shared.refusal(of: last) == nil)
     }
 
-    @Test("of a single record is refused, and only to whoever could accept it with another word")
+    @Test("of a single record opens what stands below it, and nothing else, to whoever was invited")
     func singleRecord() throws {
         let saved = shared.owner.modify(
-            saves: [.of("share", type: Names.shareType), .of("list")],
-            shares: ["share": ShareSave(root: "list", edit: Self.inviting(guest))])
-        #expect(saved.result.saveCodes == [nil, nil])
-        let before = shared.owner.record("share")
+            saves: [
+                .of("share", type: Names.shareType), .of("list"), .of("item", parent: .set("list")), .of("diary"),
+            ], shares: ["share": ShareSave(root: "list", edit: Self.inviting(guest))])
+        #expect(saved.result.saveCodes == [nil, nil, nil, nil])
         let state = database.zoneStates[1]
         let root = try #require(state.liveSlot(of: "list"))
         let secret = try #require(state[root].sharing).secret
         let link = ShareLink(zone: state.incarnation, secret: secret)
-        #expect(try shared.refusal(of: guest, through: link)?.code == .serverRejectedRequest)
         #expect(try shared.refusal(of: stranger, through: link) == Share.unknownURL)
         #expect(try shared.refusal(of: Desk.sharer, through: link)?.code == .invalidArguments)
-        #expect(shared.owner.record("share") == before && database.zonesWithMembers.isEmpty)
+        #expect(database.zonesWithMembers.isEmpty)
+        let accepted = try shared.accept(guest, through: link)
+        #expect(accepted.answer.share.zone == ZoneID(name: "notes", owner: Desk.sharer))
+        #expect(database.zonesWithMembers == ["notes"])
+        let desk = shared.desk(of: guest)
+        #expect(Set(try desk.changes(since: nil).live) == ["share", "list", "item"])
+        #expect(desk.record("diary") == nil && desk.record("item")?.system.parent == "list")
     }
 
     private static func inviting(_ user: String) -> ShareEdit {

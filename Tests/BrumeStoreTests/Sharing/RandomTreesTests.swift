@@ -1,0 +1,409 @@
+import BrumeModel
+import BrumeRandom
+import BrumeRecord
+import BrumeTestKit
+import Testing
+
+@testable import BrumeStore
+
+/// Records that are shared, moved, left and deleted by chance, in several shares of a zone, beside the plainest reading
+/// of the rules.
+@Suite("Random trees of shared records")
+struct RandomTreesTests {
+    @Test(
+        "show each user what stands below the roots that are shared with them, from every token that they ever had",
+        arguments: 0..<24 as Range<UInt64>)
+    func trees(seed: UInt64) throws {
+        var run = TreesRun(seed: seed)
+        for step in 0..<200 {
+            run.comment = "seed \(seed), step \(step)"
+            try run.step()
+        }
+        let counts = run.counts
+        #expect(counts.accepted > 0 && counts.shared > 2 && counts.moved > 2, "seed \(seed) tries \(counts)")
+        #expect(counts.guestSaves > 0 && counts.guestRefusals > 2, "seed \(seed) tries \(counts)")
+        try run.checkAllTokens()
+        try run.checkCopies()
+    }
+}
+
+/// The zone's records as they are stored, and what follows from them.
+private struct TruthOfTrees {
+    struct Node: Equatable {
+        var tag: String
+        var parent: String
+        /// The share that it is the root of.
+        var rootOf: String
+        var isShare: Bool
+    }
+
+    var nodes: [String: Node] = [:]
+    var shares: [String: Share] = [:]
+
+    init(_ database: Database) {
+        let state = database.zoneStates[1]
+        for (slot, record) in state.liveSlots {
+            let stored = Record(stored: record.bytes)
+            let part = record.sharing
+            nodes[record.name] = Node(
+                tag: stored.system.changeTag, parent: record.parent, rootOf: part?.share ?? "",
+                isShare: record.type == Names.shareType)
+            if let share = state.slots[slot].share { shares[record.name] = share }
+        }
+    }
+
+    /// The share that covers a record; nil for none.
+    func cover(of name: String) -> String? {
+        var seen = Set<String>()
+        var current = name
+        while let node = nodes[current], seen.insert(current).inserted {
+            if node.isShare { return current }
+            if !node.rootOf.isEmpty { return node.rootOf }
+            if node.parent.isEmpty { return nil }
+            current = node.parent
+        }
+        return nil
+    }
+
+    func permission(_ user: String, _ name: String) -> Share.Permission? {
+        guard let share = cover(of: name).flatMap({ shares[$0] }), share.participant(ofUser: user) != nil else {
+            return nil
+        }
+        return share.permission(ofUser: user)
+    }
+
+    /// The tags of what a user sees, by name.
+    func view(of user: String) -> [String: String] {
+        nodes.filter { permission(user, $0.key) != nil }.mapValues(\.tag)
+    }
+
+    func takesPart(_ user: String) -> Bool { shares.values.contains { $0.participant(ofUser: user) != nil } }
+}
+
+private struct TreesRun {
+    private static let users = (1...3).map { RandomShare.user($0) }
+    private static let names = (0..<12).map { "r\($0)" }
+
+    /// A device in the midst of its pages, or a token that was kept for later.
+    private struct Device {
+        var user: String
+        var token: ChangeToken?
+        var view: [String: String] = [:]
+        var start: ChangePosition
+    }
+
+    struct Counts {
+        var (accepted, shared, moved, guestSaves, guestRefusals, ended) = (0, 0, 0, 0, 0, 0)
+    }
+
+    var comment: Comment = ""
+    private(set) var counts = Counts()
+    private var generator: SeededGenerator
+    private let shared = SharedDesk()
+    private var journal: [JournalEntry] = []
+    private var devices: [Device] = []
+    private var kept: [Device] = []
+    private var number = 0
+    private var truth: TruthOfTrees
+    /// What each user has ever seen since they came to the zone.
+    private var seen: [String: Set<String>] = [:]
+
+    init(seed: UInt64) {
+        generator = SeededGenerator(seed: seed)
+        truth = TruthOfTrees(shared.database)
+        // The order of a feed must not depend on how many move.
+        if generator.oneIn(2) { database.zoneStates[1].trees.sortedCount = 2 }
+    }
+
+    private var database: Database { shared.database }
+
+    private func desk(_ user: String) -> Desk { user == Desk.sharer ? shared.owner : shared.desk(of: user) }
+
+    mutating func step() throws {
+        let before = truth
+        switch Int.random(in: 0..<26, using: &generator) {
+        case 0..<7: ownerWrites()
+        case 7..<9: sharesRecord()
+        case 9: if generator.oneIn(2) { endsShare() }
+        case 10..<12: editsShare()
+        case 12..<16: try accepts()
+        case 16: if generator.oneIn(2) { leaves() }
+        default: guestWrites()
+        }
+        truth = TruthOfTrees(database)
+        if before.nodes.contains(where: { truth.nodes[$0.key]?.parent != $0.value.parent }) {
+            counts.moved += 1
+        }
+        shared.expectSound()
+        #expect(database.zoneStates[1].problemWithTrees == nil, comment)
+        for user in Self.users {
+            if !truth.takesPart(user) {
+                seen[user] = []
+            } else {
+                seen[user, default: []].formUnion(truth.view(of: user).keys)
+            }
+            try look(user)
+        }
+        try fetch()
+    }
+
+    private mutating func keep(_ commit: Commit?) {
+        if let commit { journal.append(commit.entry) }
+    }
+
+    // MARK: What the owner does
+
+    private mutating func ownerWrites() {
+        var saves: [RecordSave<CheckedFields>] = []
+        var deletions: [String] = []
+        for name in Self.names.shuffled(using: &generator).prefix(Int.random(in: 1...4, using: &generator)) {
+            if generator.oneIn(6) {
+                deletions.append(name)
+                continue
+            }
+            let others = Self.names.filter { $0 != name && (truth.nodes[$0] != nil || generator.oneIn(8)) }
+            let parent: ParentChange
+            switch Int.random(in: 0..<5, using: &generator) {
+            case 0: parent = .unchanged
+            case 1 where generator.oneIn(2): parent = .removed
+            default: parent = others.randomElement(using: &generator).map { .set($0) } ?? .unchanged
+            }
+            number += 1
+            var fields: [String: FieldValue?] = ["n": .int64(Int64(number))]
+            if generator.oneIn(8) {
+                fields["up"] = .reference(.init(recordName: generator.pick(Self.names), deletesSelf: true))
+            }
+            saves.append(.of(name, fields, parent: parent))
+        }
+        keep(
+            shared.owner.modify(policy: .changedKeys, isAtomic: generator.oneIn(2), saves: saves, deletions: deletions)
+                .commit)
+    }
+
+    private mutating func sharesRecord() {
+        let root = generator.pick(Self.names)
+        let share = "s-\(root)"
+        if truth.nodes[share] != nil { return }
+        var edit = ShareEdit()
+        edit.puts = Self.users.filter { _ in !generator.oneIn(3) }.map {
+            .init(
+                id: "for \($0)", invitee: .user($0), permission: generator.oneIn(3) ? .readOnly : .readWrite)
+        }
+        number += 1
+        var saves: [RecordSave<CheckedFields>] = [
+            .of(share, type: Names.shareType),
+            .of(root, ["n": .int64(Int64(number))], tag: truth.nodes[root]?.tag ?? ""),
+        ]
+        if generator.oneIn(2) { saves.reverse() }
+        if generator.oneIn(4) { saves.append(.of("r-new\(number)", parent: .set(root))) }
+        let result = shared.owner.modify(saves: saves, shares: [share: ShareSave(root: root, edit: edit)])
+        if result.commit != nil { counts.shared += 1 }
+        keep(result.commit)
+    }
+
+    private mutating func endsShare() {
+        guard let share = truth.shares.keys.sorted().randomElement(using: &generator) else { return }
+        var saves: [RecordSave<CheckedFields>] = []
+        if generator.oneIn(3) { saves.append(.of("r-new\(number)", parent: .set(generator.pick(Self.names)))) }
+        let result = shared.owner.modify(isAtomic: false, saves: saves, deletions: [share])
+        if result.commit != nil { counts.ended += 1 }
+        keep(result.commit)
+    }
+
+    private mutating func editsShare() {
+        guard let name = truth.shares.keys.sorted().randomElement(using: &generator), let share = truth.shares[name]
+        else {
+            return
+        }
+        var edit = ShareEdit()
+        let user = generator.pick(Self.users)
+        if let participant = share.participants.first(where: { $0.user == user || $0.id == "for \(user)" }) {
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0: edit.removals = [participant.id]
+            default:
+                edit.puts = [
+                    .init(
+                        id: participant.id, invitee: nil,
+                        permission: generator.pick([.readOnly, .readWrite, .none]))
+                ]
+            }
+        } else {
+            edit.puts = [.init(id: "for \(user)", invitee: .user(user), permission: .readWrite)]
+        }
+        let saved = shared.owner.modify(
+            saves: [.of(name, type: Names.shareType, tag: truth.nodes[name]!.tag)],
+            shares: [name: ShareSave(edit: edit)])
+        keep(saved.commit)
+    }
+
+    // MARK: What others do
+
+    private mutating func accepts() throws {
+        guard let name = truth.shares.keys.sorted().randomElement(using: &generator), let share = truth.shares[name]
+        else {
+            return
+        }
+        let user = generator.pick(Self.users)
+        let link = ShareLink(zone: database.zoneStates[1].incarnation, secret: share.secret)
+        let isInvited = share.participants.contains { !$0.isAccepted && $0.id == "for \(user)" }
+        let isPart = share.participant(ofUser: user) != nil
+        do {
+            let decision = try shared.accept(user, through: link)
+            #expect(isInvited || isPart, comment)
+            if decision.commit != nil { counts.accepted += 1 }
+            keep(decision.commit)
+        } catch {
+            #expect(!isInvited && !isPart, comment)
+        }
+    }
+
+    private mutating func leaves() {
+        let user = generator.pick(Self.users)
+        if generator.oneIn(3) { return keep(desk(user).deleteZone("notes").commit) }
+        guard let name = truth.shares.keys.sorted().randomElement(using: &generator) else { return }
+        let isPart = truth.shares[name]!.participant(ofUser: user) != nil
+        let result = desk(user).modify(deletions: [name])
+        #expect((result.commit != nil) == isPart, comment)
+        keep(result.commit)
+    }
+
+    private mutating func guestWrites() {
+        let before = TruthOfTrees(database)
+        let guests = Self.users.filter { before.takesPart($0) }
+        let user = generator.pick(guests.isEmpty || generator.oneIn(6) ? Self.users : guests)
+        let visible = before.view(of: user).keys.sorted()
+        let all = Self.names + before.nodes.keys.sorted()
+        let name = generator.pick(generator.oneIn(2) ? Self.names : visible + ["r-new\(number)"])
+        let parent = generator.oneIn(3) ? nil : generator.pick(visible.isEmpty || generator.oneIn(4) ? all : visible)
+        let isDeletion = generator.oneIn(5)
+        number += 1
+        var saves: [RecordSave<CheckedFields>] = []
+        if !isDeletion {
+            saves.append(
+                .of(name, ["g": .int64(Int64(number))], parent: parent.map { .set($0) } ?? .unchanged))
+            if generator.oneIn(3) {
+                saves.append(.of("g\(number)", ["g": .int64(Int64(number))], parent: .set(name)))
+            }
+        }
+        let result = desk(user).modify(
+            policy: .changedKeys, isAtomic: generator.oneIn(2), saves: saves, deletions: isDeletion ? [name] : [])
+        let after = TruthOfTrees(database)
+        expectNoHarm(by: user, before, after)
+        if result.commit == nil { counts.guestRefusals += 1 } else { counts.guestSaves += 1 }
+        let (permission, known) = (before.permission(user, name), before.nodes[name])
+        if !before.takesPart(user) {
+            #expect((result.result.saveCodes + result.result.deletionCodes).allSatisfy { $0 == .zoneNotFound }, comment)
+        } else if isDeletion {
+            let code = result.result.deletionCodes[0]
+            // A share is left, and what is not seen is not there.
+            if permission == nil || known?.isShare == true {
+                #expect(code == nil, comment)
+            } else if permission == .readOnly || known?.rootOf.isEmpty == false {
+                #expect(code == .permissionFailure, comment)
+            } else {
+                #expect(code == nil || code == .referenceViolation, comment)
+            }
+        } else if saves.count == 1, known == nil {
+            let allowed = parent.map { before.permission(user, $0) == .readWrite && before.nodes[$0]?.isShare == false }
+            #expect((result.result.saveCodes[0] == nil) == (allowed ?? false), comment)
+        } else if saves.count == 1, known?.isShare == false, parent == nil {
+            #expect((result.result.saveCodes[0] == nil) == (permission == .readWrite), comment)
+        }
+        keep(result.commit)
+    }
+
+    /// What a user changed was theirs to change, and stayed in its share.
+    private func expectNoHarm(by user: String, _ before: TruthOfTrees, _ after: TruthOfTrees) {
+        for (name, node) in after.nodes where before.nodes[name] != node && !node.isShare {
+            #expect(after.permission(user, name) == .readWrite, "\(comment): \(name) is \(node)")
+            if let former = before.nodes[name] {
+                #expect(before.cover(of: name) == after.cover(of: name), comment)
+                #expect(
+                    former.rootOf == node.rootOf && (former.rootOf.isEmpty || former.parent == node.parent), comment)
+            }
+        }
+        for (name, node) in before.nodes where after.nodes[name] == nil {
+            #expect(!node.isShare && node.rootOf.isEmpty && before.permission(user, name) == .readWrite, comment)
+        }
+    }
+
+    // MARK: What holds
+
+    /// What a user is shown who asks by name.
+    private func look(_ user: String) throws {
+        for (name, node) in truth.nodes {
+            let shown = desk(user).record(name)
+            let isSeen = truth.permission(user, name) != nil
+            #expect((shown?.system.changeTag == node.tag) == isSeen, comment)
+            if isSeen, !node.rootOf.isEmpty { #expect(shown?.system.parent == nil, comment) }
+        }
+    }
+
+    /// Devices read a page each, of any length, and are now and then up to date.
+    private mutating func fetch() throws {
+        for user in Self.users where devices.filter({ $0.user == user }).count < 3 {
+            if let start = database.start(of: user, inZoneNamed: "notes") {
+                devices.append(Device(user: user, token: nil, start: start))
+            }
+        }
+        for index in devices.indices where generator.oneIn(2) {
+            guard try isCurrent(devices[index]) else {
+                devices[index].user = ""
+                continue
+            }
+            let isDone = try read(&devices[index], limit: generator.pick([1, 1, 2, 3, 0]))
+            if isDone { #expect(devices[index].view == truth.view(of: devices[index].user), comment) }
+            if generator.oneIn(3) { kept.append(devices[index]) }
+        }
+        devices.removeAll { $0.user.isEmpty || generator.oneIn(40) }
+        for device in kept.shuffled(using: &generator).prefix(4) { try checkToken(device, in: database) }
+    }
+
+    /// Whether the user still takes part, as they did when the device began.
+    private func isCurrent(_ device: Device) throws -> Bool {
+        if database.start(of: device.user, inZoneNamed: "notes") == device.start { return true }
+        let refusal = shared.refusal(of: device.token, for: desk(device.user))
+        if !truth.takesPart(device.user) {
+            #expect(refusal?.code == .zoneNotFound, comment)
+        } else if device.token != nil {
+            #expect(refusal?.detail == .zoneMadeAgain, comment)
+        }
+        return false
+    }
+
+    private func read(_ device: inout Device, limit: Int, in copy: Database? = nil) throws -> Bool {
+        let page = try (copy ?? database).zoneChanges(
+            zone: Desk.zone, since: device.token, resultsLimit: limit, desiredKeys: nil,
+            caller: Caller(user: device.user, isOwner: false))
+        for bytes in page.records {
+            let record = Record(stored: bytes)
+            device.view[record.system.name] = record.system.changeTag
+        }
+        for deletion in page.deletions {
+            device.view[deletion.name] = nil
+            #expect(seen[device.user]!.contains(deletion.name), "\(comment) \(deletion.name) was never seen")
+        }
+        device.token = page.token
+        return !page.moreComing
+    }
+
+    private func checkToken(_ kept: Device, in copy: Database) throws {
+        var device = kept
+        guard try isCurrent(device) else { return }
+        while try !read(&device, limit: 2, in: copy) {}
+        #expect(device.view == truth.view(of: device.user), comment)
+    }
+
+    func checkAllTokens() throws {
+        for device in kept { try checkToken(device, in: database) }
+    }
+
+    /// The database as its journal and its snapshot have it tells the same, from every token.
+    func checkCopies() throws {
+        for copy in try shared.copies(replaying: journal) {
+            #expect(copy.audit().kept == copy.audit().recounted, comment)
+            #expect(copy.zoneStates[1].problemWithTrees == nil, comment)
+            for device in kept { try checkToken(device, in: copy) }
+        }
+    }
+}
