@@ -7,19 +7,22 @@ extension Shard {
     func take(_ messages: [(home: DatabaseID, message: HomeMessage)], _ cause: HomeMessageCause) {
         charge(timeShare(of: cause.account)) {
             // Devices are told once for each user, whatever number of zones changed.
-            var touched: [DatabaseID: Set<String>] = [:]
+            var touched: [DatabaseID: Set<String>?] = [:]
             for (home, message) in messages {
                 switch message {
                 case .touch(let zone, let types):
                     touchTable.touch(zone, of: home)
-                    touched[home, default: []].formUnion(types)
+                    let known = touched[home] ?? []
+                    touched[home] = .some(known.flatMap { known in types.map { known.union($0) } })
                 case .part(let news): take(news, home: home, cause)
                 case .reminder(let zone): take(zone, home: home)
                 }
             }
             for (home, types) in touched {
+                // A device that accepts another share does not have what comes with it.
                 tellOfShared(
-                    home, types: types, origin: cause.origin, committedMilliseconds: cause.committedMilliseconds)
+                    home, types: types, origin: types == nil ? .server : cause.origin,
+                    committedMilliseconds: cause.committedMilliseconds)
             }
         }
     }

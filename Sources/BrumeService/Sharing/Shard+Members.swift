@@ -12,8 +12,8 @@ extension Shard {
     enum HomeMessage: Sendable {
         /// The user's part in a zone began or ended.
         case part(SharedZoneNews)
-        /// Records of these types changed in a zone.
-        case touch(ZoneID, types: [String])
+        /// Records of these types changed in a zone; nil where the user sees more of it than before, or less.
+        case touch(ZoneID, types: Set<String>?)
         /// The user takes part in a zone, as they know; but see ``remindMembers(of:)``.
         case reminder(AskedZone)
     }
@@ -47,8 +47,22 @@ extension Shard {
                 }
             }
             let id = ZoneID(name: name, owner: database.id.owner)
-            for member in loaded.members.members(ofZoneNamed: name) where !told.contains(member.home) {
-                messages[member.shard, default: []].append((member.home, .touch(id, types: zone.recordTypes)))
+            guard let trees = zone.trees else {
+                let types = Set(zone.recordTypes)
+                for member in loaded.members.members(ofZoneNamed: name) where !told.contains(member.home) {
+                    messages[member.shard, default: []].append((member.home, .touch(id, types: types)))
+                }
+                continue
+            }
+            // Of records that they don't see users are told nothing, not even that they changed.
+            for tree in trees {
+                for user in tree.users {
+                    guard let member = loaded.members.member(user, ofZoneNamed: name), !told.contains(member.home)
+                    else {
+                        continue
+                    }
+                    messages[member.shard, default: []].append((member.home, .touch(id, types: tree.recordTypes)))
+                }
             }
         }
         if messages.isEmpty { return }

@@ -35,6 +35,8 @@ struct ZoneMembers {
 
     func members(ofZoneNamed name: String) -> some Collection<Member> { (zones[name] ?? [:]).values }
 
+    func member(_ user: String, ofZoneNamed name: String) -> Member? { zones[name]?[user] }
+
     /// Whether a commit may change who takes part.
     static func mayChange(by commit: Commit) -> Bool {
         commit.zones.contains { $0.isDeleted || $0.recordTypes.contains(Names.shareType) }
