@@ -23,7 +23,7 @@ struct SimulationTests {
         #expect(total.pushesReceived > 200 && total.repeatedOperations > 200, "\(total.figures)")
         #expect(total.fetchHints > 50 && total.oldTokensTried > 50, "\(total.figures)")
         #expect(total.queryPages > 100 && total.queriesFinished > 50, "\(total.figures)")
-        #expect(total.recordPushes > 100, "\(total.figures)")
+        #expect(total.recordPushes > 50, "\(total.figures)")
         #expect(total.tokensExpired > 20 && total.audits > 1_000, "\(total.figures)")
         #expect(total.writesRefused > 0 && total.answeredWhileFull > 0, "\(total.figures)")
         #expect(total.backups + total.restores > 3 && total.revocations > 1, "\(total.figures)")

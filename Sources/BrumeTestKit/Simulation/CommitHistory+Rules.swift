@@ -42,14 +42,18 @@ extension CommitHistory {
 
     /// I12: no record is without the parent that it had, and nothing that goes with a record stays when that goes.
     ///
-    /// - Parameter sharesStay: Whether shares go with nothing: not with what a user deletes who does not own the zone.
+    /// - Parameter user: A user who does not own the zones: what they delete takes neither shares nor roots with it, nor
+    ///   what they may not write.
     func checkReferences(
-        sharesStay: Bool,
-        puts: [(zone: String, name: String)], gone: [(zone: String, name: String)], before: State, after: State
+        by user: String?, puts: [(zone: String, name: String)], gone: [(zone: String, name: String)], before: State,
+        after: State
     ) {
         for (zone, name) in gone {
             guard let records = after.zones[zone]?.records, records[name] == nil else { continue }
-            for (other, version) in records where !sharesStay || version.share == nil {
+            for (other, version) in records {
+                if let user, let former = before.zones[zone] {
+                    if former.isShared(other) || former.permission(of: user, other) != .readWrite { continue }
+                }
                 if version.parent == name { fail("I12: \(other) lost its parent \(name)") }
                 for case .reference(let reference) in version.fields.values
                 where reference.deletesSelf && reference.recordName == name {

@@ -36,6 +36,8 @@ extension CommitHistory {
         var tombstones: [Tombstone] = []
         /// Tokens below it have expired.
         var floor: UInt64 = 0
+        /// Where the parts of those began with whom single records are shared.
+        var treeStarts: [String: UInt64] = [:]
 
         mutating func put(_ version: Version, _ name: String) {
             var version = version

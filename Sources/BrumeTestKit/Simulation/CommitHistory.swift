@@ -209,6 +209,7 @@ final class CommitHistory {
         }
         state.forgetDeletedZones(limit: limits.deletedZones)
         commit.zones = Set((puts + gone).map(\.zone))
+        for zone in commit.zones { state.zones[zone]?.noteTreeMembers() }
         for (name, touched) in touchedZones.sorted(by: { $0.value.position < $1.value.position })
         where name != Names.defaultZone {
             timelines[id]!.databaseTouches.append(
@@ -249,8 +250,9 @@ final class CommitHistory {
             checkSaves(of: request, puts: puts, before: before, after: state)
         }
         checkReferences(
-            sharesStay: !entry.operationUser.isEmpty && id.scope == .private, puts: puts, gone: gone, before: before,
-            after: state)
+            by: id.scope == .private && !entry.operationUser.isEmpty ? entry.operationUser : nil, puts: puts,
+            gone: gone,
+            before: before, after: state)
         checkShares(in: commit.zones, after: state)
         timelines[id]!.states.append(state)
         timelines[id]!.commits.append(commit)

@@ -8,7 +8,7 @@ internal import BrumeRandom
 /// Devices with an odd number are readers: they neither write nor leave, so that everything that happens there has to
 /// be told them.
 extension SimulatedDevice {
-    private var user: String { simulation.users[account] }
+    var user: String { simulation.users[account] }
     private var isReader: Bool { number % 2 == 1 }
 
     func useSharedDatabase() {
@@ -27,7 +27,7 @@ extension SimulatedDevice {
     // MARK: Acceptance
 
     private func acceptShare() {
-        let others = simulation.knownShares.filter { $0.database != database && $0.name == Names.zoneShare }
+        let others = simulation.knownShares.filter { $0.database != database }
         guard let known = others.randomElement(using: &generator) else { return }
         let sight = simulation.history.sight(of: known.database)
         call(.sharesAccept, coder.encodeAcceptShareRequest(url: known.url), .none) { [self] result in
@@ -45,7 +45,8 @@ extension SimulatedDevice {
                 saw(accepted.share.system.changeTag, of: known.database)
                 let timeline = simulation.history[known.database]
                 let isTrue = timeline.wasTrue(since: timeline.start(of: sight)) { state in
-                    state.start(of: user, in: accepted.zone.name) != nil
+                    let share = state.zones[accepted.zone.name]?.records[accepted.share.system.name]?.share
+                    return share?.participant(ofUser: user) != nil
                 }
                 if !isTrue || accepted.zone.owner != known.database.owner {
                     simulation.violated("I15: \(user) is told to take part in \(accepted.zone.name), and does not")
@@ -147,7 +148,7 @@ extension SimulatedDevice {
                 }
                 simulation.wasAnswered()
                 check(page, end, of: zone, from: token, seen: seen, isWhole: limit == 0)
-                apply(page, end, to: zone)
+                apply(page, end, to: zone, seen: seen)
                 if page.moreComing { return fetchZone(zone, then: then) }
                 shared.stale.remove(zone)
                 then(true)
@@ -176,6 +177,10 @@ extension SimulatedDevice {
         if let from, from.incarnation != end.incarnation {
             simulation.violated("I4: a token of an earlier part in \(zone.name) was taken for one of this")
         }
+        for record in page.records { saw(record.system.changeTag, of: owner) }
+        if state.zones[zone.name]!.treeStarts[user] != nil {
+            return check(page, ofTreesIn: zone, start: end.incarnation, seen: seen)
+        }
         let problem = CommitHistory.Timeline.problem(
             with: FeedPage(
                 live: page.records.map { ($0.system.name, $0.system.changeTag) },
@@ -183,10 +188,11 @@ extension SimulatedDevice {
             touches: timeline.zoneTouches[state.zones[zone.name]!.incarnation] ?? [], from: from, seen: seen,
             isWhole: isWhole)
         if let problem { simulation.violated("shared: " + problem) }
-        for record in page.records { saw(record.system.changeTag, of: owner) }
     }
 
-    private func apply(_ page: ZoneChangesPage<Record, [UInt8]>, _ end: PeekedToken, to zone: ZoneID) {
+    private func apply(
+        _ page: ZoneChangesPage<Record, [UInt8]>, _ end: PeekedToken, to zone: ZoneID, seen: UInt64
+    ) {
         var known = shared.zones[zone] ?? Replica.Zone()
         for record in page.records {
             known.records[record.system.name] = record.system.changeTag
@@ -200,7 +206,9 @@ extension SimulatedDevice {
         guard end.sequence <= timeline.last, let state = timeline.states[Int(end.sequence)].zones[zone.name] else {
             return simulation.violated("I3: a token names commit \(end.sequence) of \(zone.name), which is not there")
         }
-        if known.records != state.records.mapValues(\.tag) {
+        if state.treeStarts[user] == end.incarnation {
+            checkWhole(known.records, ofTreesIn: zone, start: end.incarnation, seen: seen)
+        } else if known.records != state.records.mapValues(\.tag) {
             simulation.violated("I3: who takes part in \(zone.name) does not hold what commit \(end.sequence) left")
         }
     }
@@ -222,7 +230,10 @@ extension SimulatedDevice {
             let isOld =
                 simulation.history.isLost(token, of: simulation.privateDatabase(of: zone.owner))
                 || timeline.wasTrue(since: seen) { state in
-                    state.start(of: user, in: zone.name) != from.incarnation
+                    // What is known of what left trees is not worked out here.
+                    let isForgetful =
+                        simulation.options.tombstones > 0 && state.zones[zone.name]?.treeStarts[user] != nil
+                    return state.start(of: user, in: zone.name) != from.incarnation || isForgetful
                         || state.zones[zone.name]!.floor > from.historyStart || state.isForeign(from)
                 }
             if !isOld { simulation.violated("I4: a token of \(zone.name) is called expired, and is not") }
@@ -241,12 +252,16 @@ extension SimulatedDevice {
                 .randomElement(using: &generator)
         else { return }
         let operation = newOperation()
+        let known = shared.zones[zone]!.records.keys.sorted()
         let names = Self.recordNames.shuffled(using: &generator)
         let count = Int.random(in: 0...3, using: &generator)
         var modification = ZoneModification<DecodedFields>(
             zone: zone, saves: names.prefix(count).map { randomSave(of: $0, zone: Self.key(zone), isPublic: false) },
             deletions: Array(names.dropFirst(count).prefix(generator.oneIn(3) ? 1 : 0)))
-        if generator.oneIn(20) { modification.deletions.append(Names.zoneShare) }
+        if generator.oneIn(20) {
+            let shares = ([Names.zoneShare] + known.filter { $0.hasPrefix("s-") })
+            modification.deletions.append(generator.pick(shares))
+        }
         if modification.saves.isEmpty, modification.deletions.isEmpty { return }
         let owner = simulation.privateDatabase(of: zone.owner)
         let request = ModifyRecordsRequest<DecodedFields>(
@@ -278,12 +293,25 @@ extension SimulatedDevice {
             guard let sequence, sequence > 0 else { return }
             simulation.report.sharedWrites += 1
             let before = timeline.states[Int(sequence) - 1]
-            let permission = before.zones[zone.name]?.records[Names.zoneShare]?.share?.permission(ofUser: user)
+            guard let share = before.zones[zone.name]?.records[Names.zoneShare]?.share else {
+                return checkWrites(before, timeline.states[Int(sequence)], in: zone.name)
+            }
+            let permission = share.permission(ofUser: user)
             let leaves = modification.deletions.contains(Names.zoneShare)
             if permission != .readWrite && !(leaves && permission == .readOnly) {
                 simulation.violated("I15: \(user) wrote to \(zone.name) without permission")
             }
         }
+    }
+
+    /// A save of a record in a zone of another user, below a record that the device knows more often than others.
+    private func sharedSave(of name: String, in zone: ZoneID) -> RecordSave<DecodedFields> {
+        var save = randomSave(of: name, zone: Self.key(zone), isPublic: false)
+        let known = shared.zones[zone]!.records.keys.sorted().filter { $0 != name && $0 != Names.zoneShare }
+        if !known.isEmpty, shared.zones[zone]!.records[Names.zoneShare] == nil, !generator.oneIn(3) {
+            save.parent = .set(generator.pick(known))
+        }
+        return save
     }
 
     private func leaveShared() {
@@ -326,7 +354,7 @@ extension SimulatedDevice {
         for owner in simulation.users {
             guard let state = timeline(ofOwner: owner).states.last else { continue }
             for (name, zone) in state.zones where state.start(of: user, in: name) != nil {
-                truth[ZoneID(name: name, owner: owner)] = zone.records.mapValues(\.tag)
+                truth[ZoneID(name: name, owner: owner)] = zone.view(of: user)
             }
         }
         return truth
@@ -364,11 +392,4 @@ struct Acceptance: Hashable {
     let user: String
     let zone: ZoneID
     let start: UInt64
-}
-
-extension CommitHistory.State {
-    /// Where a user's part in a zone of another began; nil if they take no part.
-    func start(of user: String, in zone: String) -> UInt64? {
-        zones[zone]?.records[Names.zoneShare]?.share?.participant(ofUser: user)?.acceptance?.rawValue
-    }
 }

@@ -4,7 +4,7 @@ internal import BrumeRandom
 
 /// Shares among the writes: of records and of whole zones, changed, deleted, and asked for where none can be.
 extension SimulatedDevice {
-    /// The users whom shares invite; none of them comes.
+    /// Users whom shares invite beside those of the simulation; none of them comes.
     private static let guests = (1...3).map { number in "_" + String(repeating: String(number), count: 32) }
 
     private static func share(of record: String) -> String { "s-\(record)" }
@@ -13,7 +13,7 @@ extension SimulatedDevice {
     func addShares(to modification: inout ZoneModification<DecodedFields>) {
         let sharesMuch = simulation.options.sharesMuch
         guard !modification.zone.isDefault || generator.oneIn(20), generator.oneIn(sharesMuch ? 2 : 3) else { return }
-        let sharesZone = sharesMuch ? !generator.oneIn(8) : generator.oneIn(8)
+        let sharesZone = sharesMuch && !simulation.options.sharesRecords ? !generator.oneIn(8) : generator.oneIn(8)
         let root = sharesZone ? "" : generator.pick(Self.recordNames)
         let name = root.isEmpty ? Names.zoneShare : Self.share(of: root)
         let tag = replica.tags[modification.zone.name]?[name] ?? ""

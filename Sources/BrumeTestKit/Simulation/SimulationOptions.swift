@@ -46,6 +46,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var indexedZoneMinimum: Int
     /// Whether accounts share zones as a whole more often than all else.
     package var sharesMuch: Bool
+    /// Whether these then mostly share single records instead.
+    package var sharesRecords: Bool
     /// Custom zones that devices use.
     package var zones: Int
     /// Zones in one request, at most.
@@ -120,6 +122,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         waitingEvents = [1, 6, 65_536][number(0...2)]
         tellsOneByOne = number(0...1) == 0
         sharesMuch = brokenPromise == nil && number(0...2) == 0
+        sharesRecords = sharesMuch && number(0...1) == 0
         if sharesMuch { accounts = number(2...3) }
         if let brokenPromise { show(brokenPromise) }
     }

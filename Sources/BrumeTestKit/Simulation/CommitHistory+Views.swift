@@ -1,0 +1,52 @@
+internal import BrumeModel
+
+/// What shares of single records let users see of a zone, by the plainest reading of the rules.
+extension CommitHistory.Zone {
+    /// The share that covers a record; nil for none.
+    func cover(of name: String) -> String? {
+        var passed = Set<String>()
+        var current = name
+        while let version = records[current], passed.insert(current).inserted {
+            if version.share != nil { return current }
+            if let share = version.record.share { return share }
+            guard let parent = version.parent else { return nil }
+            current = parent
+        }
+        return nil
+    }
+
+    /// What a user may do with a record; nil for one that they don't see.
+    func permission(of user: String, _ name: String) -> Share.Permission? {
+        let share = records[Names.zoneShare]?.share ?? cover(of: name).flatMap { records[$0]?.share }
+        return share?.participant(ofUser: user)?.permission
+    }
+
+    /// Whether a record is the root of a share, or one itself.
+    func isShared(_ name: String) -> Bool { records[name].map { $0.share != nil || $0.record.share != nil } ?? false }
+
+    /// The tags of the records that a user sees who does not own the zone, by name.
+    func view(of user: String) -> [String: String] {
+        records.filter { permission(of: user, $0.key) != nil }.mapValues(\.tag)
+    }
+
+    /// Notes who takes part in shares of records after a commit, and since when.
+    mutating func noteTreeMembers() {
+        var acceptances: [String: UInt64] = [:]
+        for (name, version) in records where name != Names.zoneShare {
+            for participant in version.share?.participants ?? [] {
+                guard let acceptance = participant.acceptance?.rawValue else { continue }
+                acceptances[participant.user] = min(acceptances[participant.user] ?? .max, acceptance)
+            }
+        }
+        treeStarts = acceptances.reduce(into: [:]) { $0[$1.key] = treeStarts[$1.key] ?? $1.value }
+    }
+}
+
+extension CommitHistory.State {
+    /// Where a user's part in a zone of another began; nil if they take no part.
+    func start(of user: String, in zone: String) -> UInt64? {
+        guard let zone = zones[zone] else { return nil }
+        return zone.records[Names.zoneShare]?.share?.participant(ofUser: user)?.acceptance?.rawValue
+            ?? zone.treeStarts[user]
+    }
+}
