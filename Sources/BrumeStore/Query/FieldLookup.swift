@@ -22,6 +22,8 @@ final class FieldLookup {
     private var creator = -1
     private var modifier = -1
     private var parent = -1
+    /// Whether the parents of shared roots are not to be seen, because the caller does not own them.
+    var hidesParentsOfRoots = false
 
     /// - Parameter keys: The keys, each once; a key's value is asked for by its index.
     init(_ keys: [QueryKey]) {
@@ -72,7 +74,9 @@ final class FieldLookup {
             case .name(let name): set(recordID, reference: name)
             case .creator(let name): set(creator, reference: name)
             case .modifier(let name): set(modifier, reference: name)
-            case .parent(let name): set(parent, reference: name)
+            case .parent(let name):
+                if parent < 0 || hidesParentsOfRoots && !StoredRecord.rootedShare(of: record).isEmpty { break }
+                set(parent, reference: name)
             case .createdMilliseconds(let milliseconds): set(creationDate, milliseconds: milliseconds)
             case .modifiedMilliseconds(let milliseconds): set(modificationDate, milliseconds: milliseconds)
             case .type: break

@@ -11,8 +11,13 @@ struct QueryMoment {
     private var takenCount = 0
     /// Zones that changed before they were taken, by incarnation.
     private var kept: [UInt64: QueryTarget] = [:]
+    private let guest: String?
 
-    init(zones: [UInt64]) { self.zones = zones }
+    /// - Parameter guest: A user who does not own the zones.
+    init(zones: [UInt64], guest: String?) {
+        self.zones = zones
+        self.guest = guest
+    }
 
     /// Whether a zone that is about to change has to be kept as it is.
     func isWanted(_ zone: UInt64) -> Bool {
@@ -36,12 +41,36 @@ struct QueryMoment {
             guard let index = database.zoneIndexOfIncarnation[zone] else {
                 preconditionFailure("a zone went before a query had taken it")
             }
-            target = QueryTarget(database, zoneAt: index)
+            target = QueryTarget(database, zoneAt: index, guest: guest)
         }
         // By the time that indexes are read, they may have taken over these changes, or a part of them, or none.
         if let indexes = target!.indexes, indexes.hasPending { target!.changed.formUnion(indexes.pendingSlots) }
         return target!
     }
+}
+
+/// The trees of records that are shared with a user in a zone, as a query shows them. Holding them keeps nothing from
+/// changing that is large.
+struct GuestTrees {
+    let numbers: TreeNumbers
+    let feeds: [UInt32: Feed]
+    let count: Int
+
+    /// Nil where no records are shared by themselves.
+    init?(_ guest: String, in zone: ZoneState) {
+        if zone.trees.isEmpty { return nil }
+        numbers = zone.trees.numbers
+        let numbers = zone.trees.members[guest]?.parts.keys.map(\.self) ?? []
+        var (feeds, count): ([UInt32: Feed], Int) = ([:], 0)
+        for number in numbers {
+            guard let tree = zone.trees.trees[number] else { continue }
+            feeds[number] = tree.feed
+            count += tree.count
+        }
+        (self.feeds, self.count) = (feeds, count)
+    }
+
+    func isVisible(_ slot: Int32) -> Bool { feeds[numbers[slot]] != nil }
 }
 
 /// A zone as a query shows it.
@@ -51,30 +80,34 @@ struct QueryTarget {
     let slots: RecordSlots
     /// Nil when the whole zone has to be scanned.
     let indexes: ZoneIndexes?
-    /// The trees of records that are shared by themselves, for users who do not own the zone.
-    let trees: SharedTrees
+    /// What is shared with a user who does not own the zone; nil for one who sees all of it.
+    let guestTrees: GuestTrees?
     /// The places of records that changed since the moment that is shown, or so shortly before it that the indexes
     /// don't have them.
     var changed: Set<Int32> = []
 
     /// The same for a zone that is gone, whose indexes are no longer kept up to date.
     var withoutIndexes: QueryTarget {
-        QueryTarget(incarnation: incarnation, id: id, slots: slots, indexes: nil, trees: trees)
+        QueryTarget(incarnation: incarnation, id: id, slots: slots, indexes: nil, guestTrees: guestTrees)
     }
 
-    private init(incarnation: UInt64, id: ZoneID, slots: RecordSlots, indexes: ZoneIndexes?, trees: SharedTrees) {
+    private init(
+        incarnation: UInt64, id: ZoneID, slots: RecordSlots, indexes: ZoneIndexes?, guestTrees: GuestTrees?
+    ) {
         self.incarnation = incarnation
         self.id = id
         self.slots = slots
         self.indexes = indexes
-        self.trees = trees
+        self.guestTrees = guestTrees
     }
 
     /// A zone as it is now.
-    init(_ database: Database, zoneAt index: Int) {
+    ///
+    /// - Parameter guest: A user who does not own the zone.
+    init(_ database: Database, zoneAt index: Int, guest: String?) {
         self.init(
             incarnation: database.zoneStates[index].incarnation, id: ZoneID(name: database.zoneStates[index].name),
             slots: database.zoneStates[index].slots, indexes: database.madeIndexes(ofZoneAt: index),
-            trees: database.zoneStates[index].trees)
+            guestTrees: guest.flatMap { GuestTrees($0, in: database.zoneStates[index]) })
     }
 }

@@ -10,13 +10,10 @@ extension QueryRun {
         let count: Int32
         let ordinals: OrdinalTable?
         /// The trees that the user sees; nil for one who sees all of the zone.
-        let trees: (numbers: TreeNumbers, parts: [UInt32: TreeMember.Part])?
+        let trees: GuestTrees?
 
-        /// - Parameter guest: A user who does not own the zone.
-        init(_ target: QueryTarget, guest: String?) {
-            trees = guest.flatMap { guest in
-                target.trees.isEmpty ? nil : (target.trees.numbers, target.trees.members[guest]?.parts ?? [:])
-            }
+        init(_ target: QueryTarget) {
+            trees = target.guestTrees
             slots = target.slots
             changed = target.changed
             count = Int32(target.slots.count)
@@ -29,7 +26,7 @@ extension QueryRun {
         }
 
         /// Whether the user sees the record of a place.
-        func isVisible(_ slot: Int32) -> Bool { trees.map { $0.parts[$0.numbers[slot]] != nil } ?? true }
+        func isVisible(_ slot: Int32) -> Bool { trees?.isVisible(slot) ?? true }
 
         func candidate(_ ordinal: UInt32) -> Candidate {
             Candidate(slot: ordinals!.slot(of: ordinal), created: ordinals!.created(of: ordinal))
@@ -49,7 +46,7 @@ extension QueryRun {
             scan = plan(target)
             return target.indexes == nil ? 1 : planner.planUnits
         }
-        let view = View(targets[targetIndex], guest: guest)
+        let view = View(targets[targetIndex])
         if heldLook != nil || !waitingLooks.isEmpty {
             var left = budget
             lookAtWaiting(view, &left)
@@ -121,8 +118,8 @@ extension QueryRun {
     }
 
     private func plan(_ target: QueryTarget) -> ZoneScan {
-        if let guest, !target.trees.isEmpty {
-            let scan = ZoneScan.through(target.trees, of: target.trees.members[guest], parts: planner.openParts)
+        if let trees = target.guestTrees {
+            let scan = ZoneScan.through(trees, parts: planner.openParts)
             recordsEstimated += scan.recordsEstimated
             (scanSteps, partsAsked) = (scan.steps, scan.parts)
             return scan

@@ -101,11 +101,16 @@ package final class QueryRun {
             ).paths(for: query.predicate), rowLimit: pageLimit + 1, after: after)
         sequence = database.sequence
         if let zone {
-            beginning = (try? database.zoneIndex(of: zone).get()).map { QueryTarget(database, zoneAt: $0) }
-            moment = QueryMoment(zones: beginning.map { [$0.incarnation] } ?? [])
+            beginning = (try? database.zoneIndex(of: zone).get()).map {
+                [guest] in QueryTarget(database, zoneAt: $0, guest: guest)
+            }
+            moment = QueryMoment(zones: beginning.map { [$0.incarnation] } ?? [], guest: guest)
         } else {
-            moment = QueryMoment(zones: database.populatedZones)
+            moment = QueryMoment(zones: database.populatedZones, guest: nil)
         }
+        // Time would tell of what is not shared, and of what the owner asks.
+        if beginning?.guestTrees != nil { phase = .building(zone: moment.zones.count) }
+        evaluator.fields.hidesParentsOfRoots = guest != nil
     }
 
     deinit { database.remove(self) }
@@ -183,7 +188,7 @@ package final class QueryRun {
             moment.keep(beginning.withoutIndexes)
             return
         }
-        if beginning == nil { moment = QueryMoment(zones: database.populatedZones) }
+        if beginning == nil { moment = QueryMoment(zones: database.populatedZones, guest: nil) }
         sequence = database.sequence
         database.add(self)
     }
@@ -191,7 +196,7 @@ package final class QueryRun {
     /// Called when a commit is about to change something in a zone.
     func zoneWillChange(at index: Int) {
         if moment.isWanted(database.zoneStates[index].incarnation) {
-            moment.keep(QueryTarget(database, zoneAt: index))
+            moment.keep(QueryTarget(database, zoneAt: index, guest: guest))
         }
     }
 

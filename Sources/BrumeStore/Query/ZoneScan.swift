@@ -62,17 +62,11 @@ struct ZoneScan {
     let steps: [String]
 
     /// A scan of what is shared with a user in a zone. Others' records cost nothing, and so time tells nothing of them.
-    static func through(_ trees: SharedTrees, of member: TreeMember?, parts: [Int]) -> ZoneScan {
-        var sources: [Source] = []
-        var count = 0
-        for number in (member?.parts.keys.sorted() ?? []) {
-            guard let tree = trees.trees[number] else { continue }
-            sources.append(.tree(tree.feed.entries(), number: number))
-            count += tree.count
-        }
-        return ZoneScan(
-            sources: sources, parts: parts, doubtfulKeys: [], mayRepeat: true, recordsEstimated: count,
-            steps: ["all \(count) records that are shared with the user"])
+    static func through(_ trees: GuestTrees, parts: [Int]) -> ZoneScan {
+        ZoneScan(
+            sources: trees.feeds.sorted { $0.key < $1.key }.map { .tree($0.value.entries(), number: $0.key) },
+            parts: parts, doubtfulKeys: [], mayRepeat: true, recordsEstimated: trees.count,
+            steps: ["all \(trees.count) records that are shared with the user"])
     }
 
     /// A scan of a whole zone.
