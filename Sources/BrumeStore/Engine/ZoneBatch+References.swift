@@ -58,7 +58,7 @@ extension ZoneBatch {
             findings.refersToOthers = true
         }
         if member != nil {
-            let newTargets = findings.changesCascades ? after.targets.filter { !before.targets.contains($0) } : []
+            let newTargets = findings.changesCascades ? Set(after.targets).subtracting(before.targets) : []
             try checkTargets(
                 parent: merged.formerParent != merged.parent ? merged.parent : nil, newTargets, in: zone)
         }

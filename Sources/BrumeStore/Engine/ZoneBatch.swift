@@ -177,7 +177,8 @@ struct ZoneBatch {
 
     private mutating func planTrees(in zone: ZoneState) {
         if zone.trees.isEmpty && plan.roots.isEmpty { return }
-        trees = BatchTrees(modification, in: zone, hasNewShares: !plan.isEmpty, steps: shareBudget.moveSteps)
+        trees = BatchTrees(
+            modification, in: zone, member, hasNewShares: !plan.isEmpty, steps: shareBudget.moveSteps)
         if member != nil, trees!.movesTrees { isAtomic = true }
     }
 
@@ -310,9 +311,6 @@ struct ZoneBatch {
         if record.marks.contains(.sharing), let part = record.sharing, !part.share.isEmpty || !part.storedShare.isEmpty
         {
             isAtomic = true
-            if zone.liveCount > StoreLimits.movedRecordsPerCommit, zone.sharing.roots[name] != nil {
-                return ZoneBatch.zoneIsTooLarge
-            }
         }
         guard let cascades = referenceBudget.read(record) else { return ZoneBatch.referencesAreFull }
         deletions.append(

@@ -7,6 +7,7 @@ internal import BrumeModel
 /// whose tree is known; only where the batch moves records with others below them, or begins or ends shares, every step
 /// is taken, and counted.
 struct BatchTrees {
+    private let member: ZoneMember?
     /// The parents that saves set or take away.
     private var parents: [String: String] = [:]
     /// Whether trees may change in ways that their numbers do not tell yet.
@@ -15,23 +16,43 @@ struct BatchTrees {
     /// Steps that are left; below 0 when they were too many.
     private(set) var stepsLeft: Int
 
-    init(_ modification: ZoneModification<CheckedFields>, in zone: ZoneState, hasNewShares: Bool, steps: Int) {
+    /// - Parameter member: The part of a caller who does not own the zone: what they don't see is as if it were not
+    ///   there.
+    init(
+        _ modification: ZoneModification<CheckedFields>, in zone: ZoneState, _ member: ZoneMember?, hasNewShares: Bool,
+        steps: Int
+    ) {
+        self.member = member
         stepsLeft = steps
         var movesTrees = hasNewShares
+        var moved: [String] = []
         for save in modification.saves {
+            let parent: String
             switch save.parent {
             case .unchanged: continue
-            case .removed: parents[save.name] = ""
-            case .set(let parent): parents[save.name] = parent
+            case .removed: parent = ""
+            case .set(let name): parent = name
             }
-            if !movesTrees, !zone.references.children(of: save.name).isEmpty { movesTrees = true }
+            let slot = zone.liveSlot(of: save.name).flatMap { zone.isVisible($0, to: member) ? $0 : nil }
+            if let slot {
+                if zone.kinship(of: slot).parent == parent { continue }
+                moved.append(parent)
+                if !zone.references.children(of: save.name).isEmpty { movesTrees = true }
+            }
+            parents[save.name] = parent
         }
+        // They may lead in a circle.
+        let parents = parents
+        if moved.contains(where: { parents[$0] != nil }) { movesTrees = true }
         for name in modification.deletions where !movesTrees {
-            guard let slot = zone.liveSlot(of: name) else { continue }
+            guard let slot = zone.liveSlot(of: name), zone.isVisible(slot, to: member) else { continue }
             movesTrees = zone.slots.marks(of: slot).contains(.sharing)
         }
         self.movesTrees = movesTrees
     }
+
+    /// Whether the batch gives a record another parent, or is the first to give it one.
+    func moves(_ name: String) -> Bool { parents[name] != nil }
 
     /// The number of the tree that covers a record after the batch, or would if there were such a record; 0 for none.
     mutating func cover(of name: String, in zone: ZoneState) -> UInt32 {
@@ -40,7 +61,12 @@ struct BatchTrees {
         var found: UInt32 = 0
         var isFirst = true
         while stepsLeft >= 0 {
-            let slot = zone.liveSlot(of: current)
+            var slot = zone.liveSlot(of: current)
+            if let known = slot, !zone.isVisible(known, to: member) {
+                // Its save fails, whatever it is, and nothing is put below it.
+                if !isFirst { break }
+                slot = nil
+            }
             // A record without others below it may move, and takes nothing along: whatever becomes of its save, what
             // the batch puts below it counts as standing where it stood.
             let stands = slot != nil && !movesTrees

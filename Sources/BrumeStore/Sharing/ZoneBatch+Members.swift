@@ -25,7 +25,7 @@ extension ZoneBatch {
     ) throws(ServiceError) {
         guard case .trees(let trees) = member?.reach else {
             // For the owner it is a question of its cost alone.
-            if trees?.movesTrees == true, save.parent != .unchanged { _ = try cover(of: save.name, in: zone) }
+            if trees?.movesTrees == true, trees!.moves(save.name) { _ = try cover(of: save.name, in: zone) }
             return
         }
         guard let existing else {
@@ -35,6 +35,7 @@ extension ZoneBatch {
         }
         switch save.parent {
         case .unchanged: return
+        case .set(let parent) where zone.kinship(of: existing) == .init(parent: parent): return
         case .removed: throw ZoneBatch.leavesTree
         case .set(let parent):
             if !zone.kinship(of: existing).share.isEmpty || zone.sharing.shares[parent] != nil {
@@ -56,7 +57,7 @@ extension ZoneBatch {
 
     /// Throws where a save refers to a share in a way that would keep its owner from deleting it.
     func checkTargets(
-        parent: String?, _ targets: [String], in zone: ZoneState
+        parent: String?, _ targets: Set<String>, in zone: ZoneState
     ) throws(ServiceError) {
         guard let member else { return }
         if let parent, member.takesPart(inShare: parent, of: zone) { throw ZoneBatch.shareIsNoTarget }

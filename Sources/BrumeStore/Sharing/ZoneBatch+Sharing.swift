@@ -111,6 +111,12 @@ extension ZoneBatch {
 
     /// Stages a root without the name of its share: a new version of it, or of what this batch saves there.
     private mutating func unshare(_ root: Int32, in zone: ZoneState) throws(ServiceError) {
+        let parent = zone.kinship(of: root).parent
+        if zone.liveCount > StoreLimits.movedRecordsPerCommit,
+            zone.liveSlot(of: parent).map({ zone.trees.cover(of: $0) != 0 }) ?? false
+        {
+            throw ZoneBatch.zoneIsTooLarge
+        }
         let place = staged.firstIndex { $0.existing == root }
         let record = place.map { SharedBytes(of: records, at: staged[$0].range) } ?? zone.slots.bytes(of: root)
         guard bytesLeft.takeMerge(of: record.count) else { throw ZoneBatch.mergeIsFull }
