@@ -109,6 +109,10 @@ package enum StoreLimits {
     /// Entries of shared trees' feeds that one page looks at, before it ends with what it has.
     static let treeEntriesPerPage = 20_000
 
+    /// Records and deletions up to which one page completes a commit that moved many: as many as a batch with what
+    /// falls with it may have.
+    static let treeItemsPerPage = 5_000
+
     /// Records that may move from one shared tree to another with one commit: each gets a position.
     static let movedRecordsPerCommit = 900_000
 }

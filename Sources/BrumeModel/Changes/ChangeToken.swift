@@ -47,5 +47,5 @@ package struct ChangeToken: Equatable, Sendable {
 
     /// The history up to this place has to be the one that the token was made from. ``epoch`` is the run that wrote
     /// this place.
-    package var horizon: ChangePosition { max(historyStart, pageHead) }
+    package var horizon: ChangePosition { max(historyStart, pageHead, blockPosition) }
 }

@@ -49,6 +49,20 @@ package struct TouchedTree: Equatable, Sendable {
     package var users: Set<String>
     /// The types of the records that changed, came or went; nil where these users see more than before, or less.
     package var recordTypes: Set<String>?
+
+    /// The types for each user whom a commit concerns, in the order of the users' names.
+    package static func typesByUser(_ trees: [TouchedTree]) -> [(user: String, types: Set<String>?)] {
+        // Usually there is one.
+        if trees.count == 1 { return trees[0].users.sorted().map { ($0, trees[0].recordTypes) } }
+        var types: [String: Set<String>?] = [:]
+        for tree in trees {
+            for user in tree.users {
+                let known = types[user] ?? .some([])
+                types[user] = .some(known.flatMap { known in tree.recordTypes.map { known.union($0) } })
+            }
+        }
+        return types.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
 }
 
 /// The caller of a request. The server has authenticated them; the engine knows only what its own rules need.

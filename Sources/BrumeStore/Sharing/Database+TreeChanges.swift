@@ -19,7 +19,10 @@ extension Database {
     func check(_ token: ChangeToken, of member: TreeMember, ofZoneAt index: Int) throws(ServiceError) {
         // Some of what is told has positions behind those of the commit's own changes.
         if token.horizon.sequence > zoneStates[index].lastChange.sequence { throw Database.tokenIsAhead }
-        if !member.reaches(back: token.historyStart, zoneStates[index].trees) { throw Database.tokenIsTooOld }
+        let isInBlock = token.blockPosition != .start
+        if !member.reaches(back: token.historyStart, isInBlock: isInBlock, zoneStates[index].trees) {
+            throw Database.tokenIsTooOld
+        }
     }
 
     /// A page of what changed for a user: see ``TreeFeed``. The rules of its length are those of all pages.
@@ -45,6 +48,10 @@ extension Database {
             var shown: ShownRecord?
             var cost = 0
             switch next.item {
+            case .nothing:
+                last = next.place
+                if feed.lookCount <= StoreLimits.treeEntriesPerPage { continue }
+                page.moreComing = true
             case .record(let slot):
                 let record = self.shown(
                     slot, of: zone.slots, desiredKeys, zone: zone.incarnation, to: caller.user)
@@ -55,13 +62,15 @@ extension Database {
             case .deletion(let name, let type):
                 cost = name.utf8.count + type.utf8.count + Database.deletionOverheadBytes
             }
+            if page.moreComing { break }
             if count > 0 {
                 let isFull =
                     count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes
                     || fieldsRead > Limits.pageFieldsRead || feed.lookCount > StoreLimits.treeEntriesPerPage
                 let completesCommit =
                     next.place.outer.sequence == last.outer.sequence
-                    && next.place.inner.sequence == last.inner.sequence && count < countLimit ?? .max
+                    && next.place.inner.sequence == last.inner.sequence
+                    && count < countLimit ?? StoreLimits.treeItemsPerPage
                     && bytes + cost <= Database.completedPageBytes
                 if isFull, !completesCommit {
                     page.moreComing = true
@@ -69,6 +78,7 @@ extension Database {
                 }
             }
             switch next.item {
+            case .nothing: preconditionFailure("nothing is told")
             case .record: page.records.append(shown!.record)
             case .deletion(let name, let type): page.deletions.append(DeletedRecord(name: name, type: type))
             }
@@ -77,7 +87,8 @@ extension Database {
         }
         if !page.moreComing { last = TreePlace(outer: head, inner: .start) }
         page.token = ChangeToken(
-            kind: .zone, epoch: run(of: max(head, last.outer)), incarnation: incarnation(ofZoneAt: index, for: caller),
+            kind: .zone, epoch: run(of: max(head, last.outer, last.inner)),
+            incarnation: incarnation(ofZoneAt: index, for: caller),
             position: last.outer, firstFetchHead: firstFetchHead > last.outer ? firstFetchHead : .start,
             pageHead: page.moreComing ? head : .start, blockPosition: last.inner)
         return page

@@ -31,8 +31,8 @@ struct SharedTree: Sendable {
     private(set) var count = 0
     /// The users who take part, without the owner.
     var users: Set<String> = []
-    /// How many users took part who take part in other trees of the zone, and are to be told what went with this one.
-    var toldCount = 0
+    /// Users who took part, take part in other trees of the zone, and are to be told what went with this one.
+    var told: Set<String> = []
     /// Whether the share is gone. The tree stays while somebody is to be told of it.
     private(set) var isEnded = false
     private var departureBytes = 0
@@ -50,8 +50,10 @@ struct SharedTree: Sendable {
         self.isEnded = isEnded
     }
 
-    /// The position of what happened last in it.
-    var head: ChangePosition { max(feed.last?.position ?? .start, departures.last?.position ?? .start) }
+    /// The position of what happened last in it. What is forgotten has happened, too: a token from behind it is good.
+    var head: ChangePosition {
+        max(feed.last?.position ?? .start, departures.last?.position ?? .start, departureFloor)
+    }
 
     /// Where a member came into the tree.
     func entered(_ slot: Int32, created: ChangePosition) -> ChangePosition {
@@ -63,7 +65,8 @@ struct SharedTree: Sendable {
 
     /// About what it takes in memory.
     var approximateBytes: Int {
-        SharedTree.emptyBytes + count * SharedTree.memberBytes + entered.count * SharedTree.enteredBytes
+        SharedTree.emptyBytes + count * SharedTree.memberBytes
+            + (users.count + told.count) * SharedTree.userBytes + entered.count * SharedTree.enteredBytes
             + departureBytes
     }
 
@@ -78,6 +81,8 @@ struct SharedTree: Sendable {
     /// A feed has as many entries again that are stale.
     private static let memberBytes = 2 * MemoryLayout<Feed.Entry>.stride
     private static let enteredBytes = 32
+    /// With what is kept of the tree in the user's own part.
+    private static let userBytes = 128
     private static let departureOverheadBytes = 64
 
     // MARK: Changes

@@ -10,15 +10,16 @@ extension SharedTrees {
 
     /// Takes a tree. Returns false if it can't be one.
     mutating func load(_ tree: SharedTree, number: UInt32) -> Bool {
-        guard number > 0, !tree.share.isEmpty, trees[number] == nil else { return false }
+        guard (1...UInt32.max / 2).contains(number), !tree.share.isEmpty, trees[number] == nil else { return false }
         return add(tree, number: number)
     }
 
     /// Takes what there is of a user's part, but for the trees that are theirs: the shares say these.
     mutating func load(_ member: TreeMember, user: String) -> Bool {
-        guard !user.isEmpty, members[user] == nil, member.ended.count <= StoreLimits.endedPartsPerMember else {
-            return false
-        }
+        guard !user.isEmpty, members[user] == nil, member.ended.count <= StoreLimits.endedPartsPerMember,
+            member.ended.allSatisfy({ $0.acceptance < $0.end }),
+            zip(member.ended, member.ended.dropFirst()).allSatisfy({ $0.end < $1.end })
+        else { return false }
         add(member, user: user)
         return true
     }
@@ -45,13 +46,10 @@ extension SharedTrees {
             guard let number = numberOfShare[name] else { return "a share has no tree" }
             if !load(share, tree: number) { return "a user takes part in a share, and not in its zone" }
         }
-        for member in members.values {
-            if member.parts.isEmpty { return "a user takes part in a zone, and in no share of it" }
-            if member.ended.contains(where: { trees[$0.tree] == nil }) {
-                return "a part ended in a tree that is not there"
-            }
+        if members.values.contains(where: \.parts.isEmpty) {
+            return "a user takes part in a zone, and in no share of it"
         }
-        return nil
+        return loadEndedParts() ? nil : "a tree that ended and those who are to be told of it do not belong together"
     }
 }
 

@@ -15,6 +15,8 @@ struct SharedTrees: Sendable {
     private(set) var members: [String: TreeMember] = [:]
     private(set) var lastNumber: UInt32 = 0
     private(set) var departureCount = 0
+    /// The numbers of the trees that ended, the one that ended first in front.
+    private var endedNumbers: [UInt32] = []
     private var treeBytes = 0
 
     /// Up to so many records that move are put in order at once.
@@ -84,15 +86,17 @@ struct SharedTrees: Sendable {
 
     mutating func set(_ number: UInt32, of slot: Int32) { numbers[slot] = number }
 
-    /// Forgets the oldest departures of the largest trees, until there are as many as a limit says.
+    /// Forgets the older half of the departures of the largest trees, until there are fewer than a limit says by an
+    /// eighth: what happens in others expires no token of a small one.
     mutating func forgetDepartures(downTo limit: Int) {
-        while departureCount > limit,
-            let largest = trees.max(by: { $0.value.isSmaller(than: $1.value, $0.key, $1.key) })
-        {
-            let count = largest.value.departures.count
-            // Some more than it takes, so that the search pays.
-            let number = min(count, max(departureCount - limit, count / 8))
-            update(largest.key) { $0.forgetDepartures(number) }
+        if departureCount <= limit { return }
+        let goal = limit - limit / 8
+        while departureCount > goal {
+            let most = trees.values.reduce(0) { max($0, $1.departures.count) }
+            for number in trees.keys.sorted() where departureCount > goal {
+                let count = trees[number]!.departures.count
+                if count > most / 2 { update(number) { $0.forgetDepartures((count + 1) / 2) } }
+            }
         }
     }
 
@@ -137,6 +141,7 @@ struct SharedTrees: Sendable {
             tree.users = []
             tree.end()
         }
+        endedNumbers.append(number)
         dropIfUnneeded(number)
     }
 
@@ -159,12 +164,21 @@ struct SharedTrees: Sendable {
         trees[number] = tree
         treeBytes += tree.approximateBytes
         lastNumber = max(lastNumber, number)
+        if tree.isEnded { endedNumbers.append(number) }
         return true
     }
 
-    mutating func add(_ member: TreeMember, user: String) {
-        members[user] = member
-        count(member.ended, 1)
+    mutating func add(_ member: TreeMember, user: String) { members[user] = member }
+
+    /// Notes who is to be told of trees. Returns false if somebody is to be told of one that is not there.
+    mutating func loadEndedParts() -> Bool {
+        for (user, member) in members {
+            for part in member.ended {
+                guard trees[part.tree] != nil else { return false }
+                update(part.tree) { $0.told.insert(user) }
+            }
+        }
+        return endedNumbers.allSatisfy { !trees[$0]!.told.isEmpty }
     }
 
     /// Takes who takes part in a share, and returns whether they are all known to take part in its zone.
@@ -183,48 +197,44 @@ struct SharedTrees: Sendable {
 
     private mutating func end(_ user: String, inTree number: UInt32, at position: ChangePosition) {
         changedUsers.insert(user)
-        var member = members[user]!
-        let before = member.ended
-        member.end(number, at: position)
-        members[user] = member.parts.isEmpty ? nil : member
-        count(before, -1)
-        count(members[user]?.ended ?? [], 1)
-        for part in before { dropIfUnneeded(part.tree) }
+        // In place: a user may take part in a thousand trees.
+        let forgotten = members[user]!.end(number, at: position)
+        update(number) { $0.told.insert(user) }
+        if let forgotten, !members[user]!.ended.contains(where: { $0.tree == forgotten }) {
+            untell(user, of: forgotten)
+        }
+        guard members[user]!.parts.isEmpty, let member = members.removeValue(forKey: user) else { return }
+        for part in member.ended { untell(user, of: part.tree) }
     }
 
-    private mutating func count(_ parts: [TreeMember.EndedPart], _ change: Int) {
-        for part in parts { trees[part.tree]?.toldCount += change }
+    private mutating func untell(_ user: String, of number: UInt32) {
+        update(number) { $0.told.remove(user) }
+        dropIfUnneeded(number)
     }
 
     /// Drops a tree that ended and of which nobody is to be told any more.
     private mutating func dropIfUnneeded(_ number: UInt32) {
-        if let tree = trees[number], tree.isEnded, tree.toldCount == 0 { drop(number) }
+        if let tree = trees[number], tree.isEnded, tree.told.isEmpty { drop(number) }
     }
 
     private mutating func drop(_ number: UInt32) {
         departureCount -= trees[number]!.departures.count
         treeBytes -= trees[number]!.approximateBytes
         trees[number] = nil
+        endedNumbers.removeAll { $0 == number }
+        if trees.isEmpty { numbers = TreeNumbers() }
     }
 
     /// Drops the oldest trees that ended while they hold more records than a limit says, but for the newest one.
     /// Whoever was to be told of them starts over.
     mutating func forgetEnded(downTo limit: Int) {
-        var ended = trees.filter(\.value.isEnded).keys.sorted()[...]
-        var count = ended.reduce(0) { $0 + trees[$1]!.count }
-        while count > limit || ended.count > StoreLimits.endedTreesPerZone, ended.count > 1,
-            let oldest = ended.popFirst()
-        {
+        if endedNumbers.count < 2 { return }
+        var count = endedNumbers.reduce(0) { $0 + trees[$1]!.count }
+        while count > limit || endedNumbers.count > StoreLimits.endedTreesPerZone, endedNumbers.count > 1 {
+            let oldest = endedNumbers[0]
             count -= trees[oldest]!.count
-            for user in members.keys { members[user]!.forgetEnds(of: oldest) }
+            for user in trees[oldest]!.told { members[user]!.forgetEnds(of: oldest) }
             drop(oldest)
         }
-    }
-}
-
-extension SharedTree {
-    /// An order by the number of departures.
-    fileprivate func isSmaller(than other: SharedTree, _ number: UInt32, _ otherNumber: UInt32) -> Bool {
-        (departures.count, otherNumber) < (other.departures.count, number)
     }
 }

@@ -30,6 +30,8 @@ struct TreeFeed {
     enum Item {
         case record(Int32)
         case deletion(name: String, type: String)
+        /// There is nothing to be told up to here: what stood there went on, or is told elsewhere.
+        case nothing
     }
 
     private enum Reader {
@@ -112,7 +114,7 @@ struct TreeFeed {
 
     private mutating func add(_ reader: Reader, block: ChangePosition = .start) {
         var source = Source(
-            reader: reader, block: block, place: TreePlace(.start), item: .record(-1))
+            reader: reader, block: block, place: TreePlace(.start), item: .nothing)
         guard advance(&source) else { return }
         sources.append(source)
         var index = sources.count - 1
@@ -136,22 +138,26 @@ struct TreeFeed {
     }
 
     /// Moves a source to what it tells next; false at its end.
+    ///
+    /// After some entries that tell nothing it stops where it stands, so that whoever reads can end there: most of a
+    /// tree may be of that kind.
     private mutating func advance(_ source: inout Source) -> Bool {
+        var looks = 0
         switch source.reader {
         case .members(var entries, let number):
             defer { source.reader = .members(entries, tree: number) }
-            while let entry = nextMember(&entries, of: number) {
+            while let entry = entries.next() {
                 source.place = TreePlace(outer: max(entry.position, source.block), inner: entry.position)
-                source.item = .record(entry.slot)
+                source.item = isCurrent(entry, in: number) ? .record(entry.slot) : .nothing
+                if case .nothing = source.item, goesOn(&looks) { continue }
                 return true
             }
         case .lost(var entries, let number, let end):
             defer { source.reader = .lost(entries, tree: number, end: end) }
-            while let entry = nextMember(&entries, of: number) {
-                let created = zone.slots.created(entry.slot)
-                guard zone.trees.trees[number]!.entered(entry.slot, created: created) <= end else { continue }
+            while let entry = entries.next() {
                 source.place = TreePlace(outer: end, inner: entry.position)
-                source.item = .deletion(name: zone[entry.slot].name, type: zone[entry.slot].type)
+                source.item = isLost(entry, in: number, end: end) ? deletion(of: entry.slot) : .nothing
+                if case .nothing = source.item, goesOn(&looks) { continue }
                 return true
             }
         case .departures(let number, var next, let end, let isLost):
@@ -161,27 +167,43 @@ struct TreeFeed {
                 let departure = departures[next]
                 if !isLost, departure.position > end { return false }
                 next += 1
-                lookCount += 1
-                if isLost, departure.entered > end { continue }
-                if isVisible(departure.name) { continue }
                 source.place = TreePlace(
                     outer: isLost ? end : departure.position, inner: departure.position)
-                source.item = .deletion(name: departure.name, type: departure.type)
+                let wasSeen = !isLost || departure.entered.sequence < end.sequence
+                source.item =
+                    wasSeen && !isVisible(departure.name)
+                    ? .deletion(name: departure.name, type: departure.type) : .nothing
+                if case .nothing = source.item, goesOn(&looks) { continue }
                 return true
             }
         }
         return false
     }
 
-    private mutating func nextMember(_ entries: inout Feed.Entries, of number: UInt32) -> Feed.Entry? {
-        while let entry = entries.next() {
-            lookCount += 1
-            guard zone.trees.numbers[entry.slot] == number, !zone.slots.isDeleted(entry.slot) else { continue }
-            let changed = zone.slots.position(of: entry.slot)
-            if zone.trees.trees[number]!.place(of: entry.slot, changed: changed) == entry.position { return entry }
-        }
-        return nil
+    private mutating func goesOn(_ looks: inout Int) -> Bool {
+        lookCount += 1
+        looks += 1
+        return looks < TreeFeed.looksAtOnce
     }
+
+    private static let looksAtOnce = 64
+
+    /// Whether an entry is where its record stands in the tree now.
+    private func isCurrent(_ entry: Feed.Entry, in number: UInt32) -> Bool {
+        guard zone.trees.numbers[entry.slot] == number, !zone.slots.isDeleted(entry.slot) else { return false }
+        let changed = zone.slots.position(of: entry.slot)
+        return zone.trees.trees[number]!.place(of: entry.slot, changed: changed) == entry.position
+    }
+
+    /// Whether a record is one that the user saw before their part ended, and does not see now. What came with the very
+    /// commit that ended it they never saw.
+    private func isLost(_ entry: Feed.Entry, in number: UInt32, end: ChangePosition) -> Bool {
+        guard isCurrent(entry, in: number), member.parts[zone.trees.cover(of: entry.slot)] == nil else { return false }
+        let entered = zone.trees.trees[number]!.entered(entry.slot, created: zone.slots.created(entry.slot))
+        return entered.sequence < end.sequence
+    }
+
+    private func deletion(of slot: Int32) -> Item { .deletion(name: zone[slot].name, type: zone[slot].type) }
 
     /// Whether there is a record of a name that the user sees.
     private func isVisible(_ name: String) -> Bool {
@@ -193,19 +215,21 @@ struct TreeFeed {
 extension TreeMember {
     /// The position of the last thing that the user can have been told of.
     func head(_ trees: SharedTrees) -> ChangePosition {
-        var head = max(start, ended.last?.end ?? .start)
+        var head = max(start, floor, ended.last?.end ?? .start)
         for (number, part) in parts { head = max(head, part.acceptance, trees.trees[number]?.head ?? .start) }
         return head
     }
 
     /// Whether deletions behind a position are all known that the user is to be told of.
-    func reaches(back position: ChangePosition, _ trees: SharedTrees) -> Bool {
+    ///
+    /// - Parameter isInBlock: Whether some of what stands as a block at the position was not told.
+    func reaches(back position: ChangePosition, isInBlock: Bool, _ trees: SharedTrees) -> Bool {
         if position < floor { return false }
         for (number, part) in parts {
             if max(position, part.acceptance) < trees.trees[number]?.departureFloor ?? .start { return false }
         }
         return ended.allSatisfy { part in
-            part.end <= position
+            part.end < position || part.end == position && !isInBlock
                 || max(position, part.acceptance) >= trees.trees[part.tree]?.departureFloor ?? .start
         }
     }

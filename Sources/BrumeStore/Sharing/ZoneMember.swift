@@ -53,11 +53,14 @@ struct TreeMember: Equatable, Sendable {
     /// Oldest end first: at most ``StoreLimits/endedPartsPerMember``.
     var ended: [EndedPart] = []
 
-    /// Ends the part in a tree.
-    mutating func end(_ tree: UInt32, at position: ChangePosition) {
-        guard let part = parts.removeValue(forKey: tree) else { return }
+    /// Ends the part in a tree. Returns the tree of an older one that is forgotten for it, if there is one.
+    mutating func end(_ tree: UInt32, at position: ChangePosition) -> UInt32? {
+        guard let part = parts.removeValue(forKey: tree) else { return nil }
         ended.append(EndedPart(tree: tree, acceptance: part.acceptance, end: position))
-        while ended.count > StoreLimits.endedPartsPerMember { floor = max(floor, ended.removeFirst().end) }
+        if ended.count <= StoreLimits.endedPartsPerMember { return nil }
+        let forgotten = ended.removeFirst()
+        floor = max(floor, forgotten.end)
+        return forgotten.tree
     }
 
     /// Forgets the parts that ended in a tree, which is no more.

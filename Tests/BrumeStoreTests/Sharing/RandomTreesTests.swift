@@ -273,8 +273,17 @@ private struct TreesRun {
         let user = generator.pick(guests.isEmpty || generator.oneIn(6) ? Self.users : guests)
         let visible = before.view(of: user).keys.sorted()
         let all = Self.names + before.nodes.keys.sorted()
-        let name = generator.pick(generator.oneIn(2) ? Self.names : visible + ["r-new\(number)"])
-        let parent = generator.oneIn(3) ? nil : generator.pick(visible.isEmpty || generator.oneIn(4) ? all : visible)
+        let writable = visible.filter {
+            before.permission(user, $0) == .readWrite && before.nodes[$0]?.isShare == false
+        }
+        let isGood = generator.oneIn(3) && !writable.isEmpty
+        let name =
+            isGood
+            ? "g-good\(number)" : generator.pick(generator.oneIn(2) ? Self.names : visible + ["r-new\(number)"])
+        let parent =
+            isGood
+            ? generator.pick(writable)
+            : generator.oneIn(3) ? nil : generator.pick(visible.isEmpty || generator.oneIn(4) ? all : visible)
         let isDeletion = generator.oneIn(5)
         number += 1
         var saves: [RecordSave<CheckedFields>] = []
@@ -283,6 +292,10 @@ private struct TreesRun {
                 .of(name, ["g": .int64(Int64(number))], parent: parent.map { .set($0) } ?? .unchanged))
             if generator.oneIn(3) {
                 saves.append(.of("g\(number)", ["g": .int64(Int64(number))], parent: .set(name)))
+            }
+            // Two that may lead in a circle.
+            if generator.oneIn(4), let other = visible.filter({ $0 != name }).randomElement(using: &generator) {
+                saves.append(.of(other, parent: .set(generator.pick([name] + visible.filter { $0 != other }))))
             }
         }
         let result = desk(user).modify(
@@ -390,7 +403,8 @@ private struct TreesRun {
     private func checkToken(_ kept: Device, in copy: Database) throws {
         var device = kept
         guard try isCurrent(device) else { return }
-        while try !read(&device, limit: 2, in: copy) {}
+        let limit = (kept.view.count + (device.token.map { Int($0.position.sequence) } ?? 0)) % 3
+        while try !read(&device, limit: limit, in: copy) {}
         #expect(device.view == truth.view(of: device.user), comment)
     }
 

@@ -1,0 +1,213 @@
+import BrumeModel
+import BrumeRecord
+import BrumeTestKit
+import Testing
+
+@testable import BrumeStore
+
+/// What users get of a zone in which single records are shared with them, case by case.
+@Suite("Shared trees of records")
+struct SharedTreeTests {
+    private let shared = SharedDesk()
+    private let guest = SharedDesk.guest
+    private let other = SharedDesk.other
+
+    private var database: Database { shared.database }
+    private var owner: Desk { shared.owner }
+
+    /// Shares a record of its own with users, who accept.
+    private func share(
+        _ root: String, with users: [String], permission: Share.Permission = .readWrite, parent: String? = nil
+    ) throws {
+        var edit = ShareEdit()
+        edit.puts = users.map { .init(id: "for \($0)", invitee: .user($0), permission: permission) }
+        let tag = owner.record(root)?.system.changeTag ?? ""
+        let saved = owner.modify(
+            saves: [
+                .of("s-\(root)", type: Names.shareType),
+                .of(root, tag: tag, parent: parent.map { .set($0) } ?? .unchanged),
+            ], shares: ["s-\(root)": ShareSave(root: root, edit: edit)])
+        #expect(saved.result.saveCodes == [nil, nil])
+        for user in users { try accept(user, root) }
+    }
+
+    @discardableResult
+    private func accept(_ user: String, _ root: String) throws -> Decision<Database.Acceptance> {
+        let state = database.zoneStates[1]
+        let share = try #require(state.sharing.shares["s-\(root)"].flatMap { state[$0].share })
+        return try shared.accept(user, through: ShareLink(zone: state.incarnation, secret: share.secret))
+    }
+
+    private func invite(_ user: String, to root: String) {
+        let tag = owner.record("s-\(root)")?.system.changeTag ?? ""
+        var edit = ShareEdit()
+        edit.puts = [.init(id: "again \(user)", invitee: .user(user), permission: .readWrite)]
+        let saved = owner.modify(
+            saves: [.of("s-\(root)", type: Names.shareType, tag: tag)], shares: ["s-\(root)": ShareSave(edit: edit)])
+        #expect(saved.result.saveCodes == [nil])
+    }
+
+    /// Does to a device's records what pages say: records first, as the SDK tells them.
+    private func apply(_ pages: [(live: [String], deleted: [String])], to names: Set<String>) -> Set<String> {
+        pages.reduce(names) { $0.union($1.live).subtracting($1.deleted) }
+    }
+
+    @Test("come whole to a device that was away while its user left a share and came back")
+    func leftAndBack() throws {
+        try share("a", with: [guest])
+        try share("b", with: [guest])
+        try owner.save("item", parent: .set("a"))
+        let desk = shared.desk(of: guest)
+        let first = try desk.changes(since: nil)
+        #expect(Set(first.live) == ["a", "b", "item", "s-a", "s-b"])
+        #expect(desk.modify(deletions: ["s-a"]).result.deletionCodes == [nil])
+        invite(guest, to: "a")
+        try accept(guest, "a")
+        let page = try desk.changes(since: first.token)
+        #expect(!page.moreComing && page.deleted.isEmpty)
+        #expect(apply([(page.live, page.deleted)], to: Set(first.live)) == Set(first.live))
+    }
+
+    @Test("are told as deleted when their share ends, while another share of the zone stays")
+    func oneOfTwoEnds() throws {
+        try share("a", with: [guest])
+        try share("b", with: [guest])
+        for number in 0..<5 { try owner.save("a\(number)", parent: .set("a")) }
+        let desk = shared.desk(of: guest)
+        let first = try desk.changes(since: nil)
+        #expect(owner.modify(deletions: ["s-a"]).result.deletionCodes == [nil])
+        // What the owner does there afterwards is the owner's alone.
+        try owner.save("later", parent: .set("a"))
+        var (names, token, pages) = (Set(first.live), first.token, 0)
+        while true {
+            let page = try desk.changes(since: token, limit: 2)
+            names = apply([(page.live, page.deleted)], to: names)
+            #expect(!page.deleted.contains("later") && page.live.isEmpty)
+            (token, pages) = (page.token, pages + 1)
+            if !page.moreComing { break }
+        }
+        #expect(names == ["b", "s-b"] && pages > 2)
+        #expect(try desk.changes(since: token).token == token, "nothing is left to be told")
+    }
+
+    @Test("show nothing of what the owner does elsewhere, not even by a token")
+    func silence() throws {
+        try share("a", with: [guest])
+        let desk = shared.desk(of: guest)
+        let first = try desk.changes(since: nil)
+        for number in 0..<3 { try owner.save("diary\(number)") }
+        _ = owner.modify(deletions: ["diary0"])
+        let page = try desk.changes(since: first.token)
+        #expect(page.live.isEmpty && page.deleted.isEmpty && page.token == first.token)
+        #expect(try desk.changes(since: nil).token == first.token)
+    }
+
+    @Test("have roots without their parents, in answers and for queries")
+    func parentsOfRoots() throws {
+        try owner.save("hidden")
+        try share("a", with: [guest], parent: "hidden")
+        try owner.save("item", parent: .set("a"))
+        let desk = shared.desk(of: guest)
+        #expect(desk.record("a")?.system.parent == nil && desk.record("item")?.system.parent == "a")
+        func found(_ parent: String) throws -> [String] {
+            let predicate = Predicate.comparison(
+                .parent, .equal, .reference(.init(recordName: parent, deletesSelf: false)))
+            let run = try database.startQuery(
+                Query(recordType: "Note", predicate: predicate), zone: Desk.zone,
+                caller: Caller(user: guest, isOwner: false))
+            while !run.step() {}
+            return run.results!.matches.map { Record(stored: $0.record).system.name }
+        }
+        #expect(try found("hidden") == [])
+        #expect(try found("a") == ["item"])
+    }
+
+    @Test("are not left by records that a user moves in a circle")
+    func circles() throws {
+        try share("a", with: [guest, other])
+        for name in ["x", "y"] { try owner.save(name, parent: .set("a")) }
+        let desk = shared.desk(of: guest)
+        let circle = desk.modify(
+            policy: .changedKeys, isAtomic: false, saves: [.of("x", parent: .set("y")), .of("y", parent: .set("x"))])
+        #expect(circle.result.saveCodes.allSatisfy { $0 == .permissionFailure || $0 == .batchRequestFailed })
+        let longer = desk.modify(
+            policy: .changedKeys, isAtomic: false,
+            saves: [.of("x", parent: .set("new")), .of("new", parent: .set("x"))])
+        #expect(longer.commit == nil)
+        #expect(Set(try shared.desk(of: other).changes(since: nil).live) == ["a", "s-a", "x", "y"])
+        // What is no circle goes.
+        let chain = desk.modify(
+            policy: .changedKeys, saves: [.of("x", parent: .set("new")), .of("new", parent: .set("y"))])
+        #expect(chain.result.saveCodes == [nil, nil])
+    }
+
+    @Test("let no batch rely on a save under a name that is taken")
+    func takenNames() throws {
+        try share("a", with: [guest])
+        try owner.save("diary")
+        try owner.save("page", parent: .set("diary"))
+        let desk = shared.desk(of: guest)
+        for name in ["diary", "page"] {
+            let result = desk.modify(
+                policy: .changedKeys, isAtomic: false,
+                saves: [.of(name, parent: .set("a")), .of("mine", parent: .set(name)), .of("good", parent: .set("a"))])
+            #expect(result.result.saveCodes == [.permissionFailure, .permissionFailure, nil])
+            #expect(owner.modify(deletions: ["good"]).result.deletionCodes == [nil])
+        }
+        #expect(owner.record("mine") == nil)
+    }
+
+    @Test("have tokens that stay good, whatever is forgotten of other trees")
+    func forgetting() throws {
+        database.history = HistoryLimits(tombstonesPerZone: 4, deletedZones: 2, runs: 4)
+        try share("a", with: [guest])
+        try share("b", with: [other])
+        let desk = shared.desk(of: guest)
+        for number in 0..<12 { try owner.save("a\(number)", parent: .set("a")) }
+        let first = try desk.changes(since: nil)
+        #expect(owner.modify(deletions: (0..<12).map { "a\($0)" }).result.deletionCodes.allSatisfy { $0 == nil })
+        #expect(shared.refusal(of: first.token, for: desk)?.code == .changeTokenExpired)
+        let again = try desk.changes(since: nil)
+        #expect(Set(again.live) == ["a", "s-a"])
+        #expect(try desk.changes(since: again.token).token == again.token)
+        let others = shared.desk(of: other)
+        let token = try others.changes(since: nil).token
+        for number in 0..<30 {
+            try owner.save("b\(number)", parent: .set("b"))
+            #expect(owner.modify(deletions: ["b\(number)"]).result.deletionCodes == [nil])
+        }
+        #expect(shared.refusal(of: token, for: others)?.code == .changeTokenExpired)
+        #expect(shared.refusal(of: again.token, for: desk) == nil, "what happens elsewhere expires no token")
+    }
+
+    @Test("are left by nobody for others, and their roots are deleted by their owner alone")
+    func roots() throws {
+        try share("a", with: [guest, other])
+        try owner.save("item", parent: .set("a"))
+        let desk = shared.desk(of: guest)
+        #expect(desk.modify(deletions: ["a"]).result.deletionCodes == [.permissionFailure])
+        #expect(
+            desk.modify(policy: .changedKeys, saves: [.of("a", parent: .set("item"))]).result.saveCodes
+                == [.permissionFailure])
+        #expect(
+            desk.modify(policy: .changedKeys, saves: [.of("item", parent: .removed)]).result.saveCodes
+                == [.permissionFailure])
+        #expect(desk.modify(deletions: ["s-a"]).result.deletionCodes == [nil])
+        #expect(shared.refusal(of: nil, for: desk)?.code == .zoneNotFound)
+        #expect(Set(try shared.desk(of: other).changes(since: nil).live) == ["a", "s-a", "item"])
+    }
+
+    @Test("are what a member of two shares may write as each share says")
+    func twoPermissions() throws {
+        try share("a", with: [guest], permission: .readOnly)
+        try share("b", with: [guest])
+        let desk = shared.desk(of: guest)
+        let result = desk.modify(
+            policy: .changedKeys, isAtomic: false,
+            saves: [.of("x", parent: .set("a")), .of("y", parent: .set("b")), .of("a", ["n": .int64(1)]), .of("z")])
+        #expect(result.result.saveCodes == [.permissionFailure, nil, .permissionFailure, .permissionFailure])
+        #expect(
+            desk.modify(policy: .changedKeys, saves: [.of("y", parent: .set("a"))]).result.saveCodes
+                == [.permissionFailure])
+    }
+}
