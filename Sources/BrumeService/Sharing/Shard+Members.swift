@@ -39,7 +39,13 @@ extension Shard {
             let name = zone.zone.name
             var told = Set<DatabaseID>()
             if mayChange {
-                let changes = loaded.members.update(name, of: database) { [server] in server.shard(of: $0).index }
+                // Of those who come to single records or leave them the commit says who they are.
+                let users = zone.trees.map { trees in
+                    trees.reduce(into: Set<String>()) { if $1.recordTypes == nil { $0.formUnion($1.users) } }
+                }
+                let changes = loaded.members.update(name, of: database, users: users) { [server] in
+                    server.shard(of: $0).index
+                }
                 for member in changes {
                     let news = database.news(of: member.home.owner, inZoneNamed: name, incarnation: zone.incarnation)
                     messages[member.shard, default: []].append((member.home, .part(news)))
@@ -55,14 +61,11 @@ extension Shard {
                 continue
             }
             // Of records that they don't see users are told nothing, not even that they changed.
-            for tree in trees {
-                for user in tree.users {
-                    guard let member = loaded.members.member(user, ofZoneNamed: name), !told.contains(member.home)
-                    else {
-                        continue
-                    }
-                    messages[member.shard, default: []].append((member.home, .touch(id, types: tree.recordTypes)))
+            for (user, types) in TouchedTree.typesByUser(trees) {
+                guard let member = loaded.members.member(user, ofZoneNamed: name), !told.contains(member.home) else {
+                    continue
                 }
+                messages[member.shard, default: []].append((member.home, .touch(id, types: types)))
             }
         }
         if messages.isEmpty { return }

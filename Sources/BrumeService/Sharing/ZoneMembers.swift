@@ -44,25 +44,28 @@ struct ZoneMembers {
 
     /// Takes over who takes part in a zone now.
     ///
-    /// - Returns: Those for whom it is different.
+    /// - Parameter users: Those for whom it may be different; nil for all.
+    /// - Returns: Those for whom it is.
     @discardableResult
     mutating func update(
-        _ zone: String, of database: Database, shard: (DatabaseID) -> Int
+        _ zone: String, of database: Database, users: Set<String>? = nil, shard: (DatabaseID) -> Int
     ) -> [Member] {
-        let starts = database.starts(inZoneNamed: zone)
-        var members = zones[zone] ?? [:]
+        let users = users ?? Set(database.starts(inZoneNamed: zone).keys).union(zones[zone]?.keys.map(\.self) ?? [])
         var changes: [Member] = []
         // In a fixed order, so that the same happens in every run.
-        for user in members.keys.sorted() where starts[user] == nil {
-            changes.append(members.removeValue(forKey: user)!)
-        }
-        for (user, start) in starts.sorted(by: { $0.key < $1.key }) where members[user]?.start != start {
+        for user in users.sorted() {
+            guard let start = database.start(of: user, inZoneNamed: zone) else {
+                if let gone = zones[zone]?.removeValue(forKey: user) { changes.append(gone) }
+                continue
+            }
+            let known = zones[zone]?[user]
+            if known?.start == start { continue }
             let home = database.id.privateDatabase(of: user)
-            let member = Member(start: start, home: home, shard: members[user]?.shard ?? shard(home))
-            members[user] = member
+            let member = Member(start: start, home: home, shard: known?.shard ?? shard(home))
+            zones[zone, default: [:]][user] = member
             changes.append(member)
         }
-        zones[zone] = members.isEmpty ? nil : members
+        if zones[zone]?.isEmpty == true { zones[zone] = nil }
         return changes
     }
 }
