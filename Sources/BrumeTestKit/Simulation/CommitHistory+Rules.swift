@@ -42,8 +42,8 @@ extension CommitHistory {
 
     /// I12: no record is without the parent that it had, and nothing that goes with a record stays when that goes.
     ///
-    /// - Parameter user: A user who does not own the zones: what they delete takes neither shares nor roots with it, nor
-    ///   what they may not write.
+    /// - Parameter user: A user who does not own the zones: what they delete takes neither shares nor roots with it,
+    ///   nor what they may not write.
     func checkReferences(
         by user: String?, puts: [(zone: String, name: String)], gone: [(zone: String, name: String)], before: State,
         after: State
