@@ -17,6 +17,39 @@ extension FramePeer {
         return try changeShare(of: name, edit)
     }
 
+    /// Makes a record and shares it; returns the share's URL. The share's name is the record's behind "s-".
+    @discardableResult
+    package func shareRecord(
+        _ root: String, in zone: String, with users: [String] = [], permission: Share.Permission = .readWrite
+    ) throws -> String {
+        let share = "s-\(root)"
+        var modification = ZoneModification<DecodedFields>(
+            zone: ZoneID(name: zone),
+            saves: [
+                RecordSave(name: share, type: Names.shareType, fields: [:]),
+                RecordSave(name: root, type: "List", fields: [:]),
+            ])
+        modification.shares[share] = ShareSave(root: root, edit: .inviting(users, permission: permission))
+        let result = try modify(ModifyRecordsRequest(database: .private, zones: [modification]))[0]
+        guard case .record(let record) = result.saves[0].outcome else {
+            throw TestFailure("a share was not saved: \(result.saves)")
+        }
+        return record.shareDetails?.url ?? ""
+    }
+
+    /// Saves records below another one; returns why each was not saved.
+    package func save(
+        _ names: [String], below parent: String, in zone: ZoneID, of database: DatabaseScope, type: String = "Note"
+    ) throws -> [ErrorCode?] {
+        let saves = names.map {
+            RecordSave<DecodedFields>(name: $0, type: type, changeTag: "", parent: .set(parent), fields: [:])
+        }
+        let request = ModifyRecordsRequest<DecodedFields>(
+            database: database, savePolicy: .changedKeys, isAtomic: false,
+            zones: [ZoneModification(zone: zone, saves: saves)])
+        return try modify(request)[0].saves.codes
+    }
+
     /// Changes the share of a whole zone; returns its URL.
     @discardableResult
     package func changeShare(of zone: String, _ edit: ShareEdit) throws -> String {
