@@ -113,6 +113,7 @@ package enum StoreLimits {
     /// falls with it may have.
     static let treeItemsPerPage = 5_000
 
-    /// Records that may move from one shared tree to another with one commit: each gets a position.
-    static let movedRecordsPerCommit = 900_000
+    /// Records that may come into shared trees or leave them with what one request moves, shares or ends to share: they
+    /// move in one piece, of some ten milliseconds.
+    static let movedRecordsPerRequest = 10_000
 }

@@ -54,6 +54,11 @@ struct BatchTrees {
     /// Whether the batch gives a record another parent, or is the first to give it one.
     func moves(_ name: String) -> Bool { parents[name] != nil }
 
+    /// The name of a record's parent after the batch; empty for none.
+    func parent(of slot: Int32, in zone: ZoneState) -> String {
+        parents[zone[slot].name] ?? zone.kinship(of: slot).parent
+    }
+
     /// The number of the tree that covers a record after the batch, or would if there were such a record; 0 for none.
     mutating func cover(of name: String, in zone: ZoneState) -> UInt32 {
         var path: [String] = []

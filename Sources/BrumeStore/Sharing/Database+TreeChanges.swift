@@ -10,7 +10,7 @@ extension Database {
         let history = history
         return zoneStates.withUnsafeMutableBufferPointer { zones in
             if !zones[index].trees.isUnsettled { return zones[index].trees.isEmpty ? nil : [] }
-            _ = zones[index].settleTrees(history: history)
+            zones[index].settleTrees(history: history)
             return zones[index].trees.takeTouched()
         }
     }

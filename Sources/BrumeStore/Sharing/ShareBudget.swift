@@ -10,8 +10,22 @@ struct ShareBudget: Sendable {
     var steps = ShareTree.stepLimit
     /// The same for records that are moved: see ``BatchTrees``.
     var moveSteps = ShareTree.stepLimit
+    /// Records that may still come into trees or leave them with others above them.
+    private var movedRecords = StoreLimits.movedRecordsPerRequest
     private var bytes = Limits.shareBytesPerRequest
     private var shownParticipants = Limits.participantsShownPerRequest
+
+    /// Takes room for a record that comes into another tree, or leaves one, with all that stands below it.
+    mutating func takeMove(of slot: Int32, in zone: ZoneState) throws(ServiceError) {
+        guard let count = zone.holdsTree(of: slot, within: movedRecords) else { throw ShareBudget.movesTooMany }
+        movedRecords -= count
+    }
+
+    /// The same for all records of a tree.
+    mutating func takeMove(ofAll count: Int) throws(ServiceError) {
+        guard count <= movedRecords else { throw ShareBudget.movesTooMany }
+        movedRecords -= count
+    }
 
     /// Takes room for a share that is about to be read.
     mutating func takeReading(of byteCount: Int) throws(ServiceError) {
@@ -25,6 +39,10 @@ struct ShareBudget: Sendable {
         shownParticipants -= share.participants.count + 1
     }
 
+    private static let movesTooMany = ServiceError(
+        .limitExceeded,
+        "more than \(StoreLimits.movedRecordsPerRequest) records would come into a share or leave one with one request:"
+            + " move those below the record first, some at a time, or share it before they come")
     private static let isSpent = ServiceError(
         .limitExceeded,
         "the shares of this request have more participants than one request may read and show; send the item in another"

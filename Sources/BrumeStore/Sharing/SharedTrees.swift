@@ -19,9 +19,6 @@ struct SharedTrees: Sendable {
     private var endedNumbers: [UInt32] = []
     private var treeBytes = 0
 
-    /// Up to so many records that move are put in order at once.
-    var sortedCount = 1_000
-
     /// What the commit in hand has changed, in the order of its positions, until it is settled.
     var events: [TreeEvent] = []
     /// The types of the records with which the commit in hand changed trees, by number.
@@ -30,8 +27,6 @@ struct SharedTrees: Sendable {
     private var changedUsers: Set<String> = []
     /// Shares that the commit in hand began, by number.
     var begun: [UInt32] = []
-    /// What is left to do for the commit in hand.
-    var settling: TreeSettling?
     /// Records that were loaded, while loading.
     private var loaded: [(slot: Int32, tree: UInt32, entered: ChangePosition)] = []
 
@@ -39,7 +34,7 @@ struct SharedTrees: Sendable {
     var isEmpty: Bool { trees.isEmpty }
 
     /// Whether a commit's changes are not settled yet.
-    var isUnsettled: Bool { !events.isEmpty || !begun.isEmpty || settling != nil }
+    var isUnsettled: Bool { !events.isEmpty || !begun.isEmpty }
 
     /// About what it takes in memory.
     var approximateBytes: Int {

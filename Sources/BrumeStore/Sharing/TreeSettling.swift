@@ -9,7 +9,7 @@ enum TreeEvent: Sendable {
     case deletion(tree: UInt32, SharedTree.Departure)
 }
 
-/// What is left to do until a zone's trees are as a commit's changes want them.
+/// What there is to do until a zone's trees are as a commit's changes want them.
 ///
 /// 1. What the commit changed itself is looked at: which tree covers it now?
 /// 2. Where that is another than before, all that stands below goes with it. It is walked through, to the roots of
@@ -19,24 +19,14 @@ enum TreeEvent: Sendable {
 /// All that a commit moves does so at positions behind the commit's own changes, and the order does not depend on
 /// slots: worked out again from the journal it is the same, so tokens stay what they were.
 struct TreeSettling: Sendable {
-    enum Phase: Sendable {
-        case walking
-        /// A large number is not sorted; the zone's feed has the order already.
-        case reading(Feed.Entries)
-        case placing(next: Int)
-    }
-
     /// The sequence of the commit.
     let sequence: UInt64
-    var phase = Phase.walking
     /// Slots whose cover is another than before, and what stands below them is to be looked at.
     var pending: [Int32] = []
     /// What the commit itself moved, or may have.
     var changed: Set<Int32> = []
     /// The records to be placed, with the numbers that they had before.
     var moving: [Int32: UInt32] = [:]
-    /// The same in order.
-    var ordered: [Int32] = []
     /// How many have been given positions.
     var placedCount: UInt32 = 0
 
@@ -45,7 +35,7 @@ struct TreeSettling: Sendable {
     }
 
     /// The next position for what moves without a change of its own. A commit has fewer changes than this begins at,
-    /// and a zone fewer records that move than there is room behind it: see ``StoreLimits/movedRecordsPerCommit``.
+    /// and fewer records move than there is room behind it: see ``StoreLimits/movedRecordsPerRequest``.
     mutating func nextPosition() -> ChangePosition {
         defer { placedCount += 1 }
         return ChangePosition(sequence: sequence, index: TreeSettling.firstIndex + placedCount)

@@ -25,7 +25,15 @@ extension ZoneBatch {
     ) throws(ServiceError) {
         guard case .trees(let trees) = member?.reach else {
             // For the owner it is a question of its cost alone.
-            if trees?.movesTrees == true, trees!.moves(save.name) { _ = try cover(of: save.name, in: zone) }
+            guard trees?.movesTrees == true else { return }
+            if trees!.moves(save.name) {
+                let number = try cover(of: save.name, in: zone)
+                if let existing, number != zone.trees.cover(of: existing) {
+                    try shareBudget.takeMove(of: existing, in: zone)
+                }
+            } else if let existing, plan.roots[save.name] != nil {
+                try shareBudget.takeMove(of: existing, in: zone)
+            }
             return
         }
         guard let existing else {
@@ -47,9 +55,7 @@ extension ZoneBatch {
         }
     }
 
-    private mutating func cover(of name: String, in zone: ZoneState) throws(ServiceError) -> UInt32 {
-        // Each of what moves gets a position of its commit, which has so many.
-        if trees!.movesTrees, zone.liveCount > StoreLimits.movedRecordsPerCommit { throw ZoneBatch.zoneIsTooLarge }
+    mutating func cover(of name: String, in zone: ZoneState) throws(ServiceError) -> UInt32 {
         let number = trees!.cover(of: name, in: zone)
         if trees!.stepsLeft < 0 { throw ShareTree.isTooDeep }
         return number
@@ -71,10 +77,6 @@ extension ZoneBatch {
         .permissionFailure,
         "a new record needs a parent that is shared with this user, and that they may write; set its parent, and save"
             + " that before or with it")
-    static let zoneIsTooLarge = ServiceError(
-        .limitExceeded,
-        "a zone with more than \(StoreLimits.movedRecordsPerCommit) records has no room for records to move between its"
-            + " shares; divide it into several zones")
     private static let leavesTree = ServiceError(
         .permissionFailure,
         "a user with whom a record is shared can't take it out of its share, nor give its root a parent; ask its owner")

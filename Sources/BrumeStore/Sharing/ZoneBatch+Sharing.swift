@@ -111,11 +111,11 @@ extension ZoneBatch {
 
     /// Stages a root without the name of its share: a new version of it, or of what this batch saves there.
     private mutating func unshare(_ root: Int32, in zone: ZoneState) throws(ServiceError) {
-        let parent = zone.kinship(of: root).parent
-        if zone.liveCount > StoreLimits.movedRecordsPerCommit,
-            zone.liveSlot(of: parent).map({ zone.trees.cover(of: $0) != 0 }) ?? false
+        // Below a record of another share, all of it comes into that one.
+        if let tree = zone.trees.tree(of: root), let parent = trees?.parent(of: root, in: zone), !parent.isEmpty,
+            try cover(of: parent, in: zone) != 0
         {
-            throw ZoneBatch.zoneIsTooLarge
+            try shareBudget.takeMove(ofAll: tree.count)
         }
         let place = staged.firstIndex { $0.existing == root }
         let record = place.map { SharedBytes(of: records, at: staged[$0].range) } ?? zone.slots.bytes(of: root)

@@ -57,49 +57,22 @@ extension ZoneState {
     }
 
     /// Brings the trees up to date with the commit's changes.
-    ///
-    /// - Parameter units: About how many records to look at.
-    /// - Returns: Whether nothing is left to do.
-    mutating func settleTrees(_ units: Int = .max, history: HistoryLimits) -> Bool {
-        if !trees.isUnsettled { return true }
-        var left = units
-        if trees.settling == nil { beginSettling() }
-        // Taken out while it works, so that it is not copied.
-        var settling = trees.settling!
-        trees.settling = nil
-        while left > 0 {
-            switch settling.phase {
-            case .walking: walk(&settling, &left)
-            case .reading(var entries):
-                while left > 0, let entry = entries.next() {
-                    left -= 1
-                    if settling.moving[entry.slot] != nil, slots.position(of: entry.slot) == entry.position {
-                        settling.ordered.append(entry.slot)
-                    }
-                }
-                settling.phase = left > 0 ? .placing(next: 0) : .reading(entries)
-            case .placing(var next):
-                while left > 0, next < settling.ordered.count {
-                    place(settling.ordered[next], &settling)
-                    next += 1
-                    left -= 1
-                }
-                settling.phase = .placing(next: next)
-                if next == settling.ordered.count {
-                    trees.forgetDepartures(downTo: max(history.tombstonesPerZone, liveCount))
-                    trees.forgetEnded(downTo: max(history.tombstonesPerZone, liveCount))
-                    return true
-                }
-            }
+    mutating func settleTrees(history: HistoryLimits) {
+        var settling = TreeSettling(sequence: lastChange.sequence)
+        settleChanges(&settling)
+        while let parent = settling.pending.popLast() { moveChildren(of: parent, &settling) }
+        let slots = slots
+        for slot in settling.moving.keys.sorted(by: { slots.position(of: $0) < slots.position(of: $1) }) {
+            place(slot, &settling)
         }
-        trees.settling = settling
-        return false
+        let limit = max(history.tombstonesPerZone, liveCount)
+        trees.forgetDepartures(downTo: limit)
+        trees.forgetEnded(downTo: limit)
     }
 
     // MARK: What the commit changed
 
-    private mutating func beginSettling() {
-        var settling = TreeSettling(sequence: lastChange.sequence)
+    private mutating func settleChanges(_ settling: inout TreeSettling) {
         let (events, begun) = (trees.events, trees.begun)
         (trees.events, trees.begun) = ([], [])
         var finder = TreeFinder()
@@ -137,7 +110,6 @@ extension ZoneState {
                 if number != former || isNew { settling.pending.append(slot) }
             }
         }
-        trees.settling = settling
     }
 
     /// Puts a record that the commit changed into the tree that covers it now.
@@ -160,28 +132,30 @@ extension ZoneState {
 
     // MARK: What goes with it
 
-    private mutating func walk(_ settling: inout TreeSettling, _ left: inout Int) {
-        while left > 0, let parent = settling.pending.popLast() {
-            let number = trees.cover(of: parent)
-            left -= 1
-            for child in references.children(of: slots[parent].name) where !settling.changed.contains(child) {
-                left -= 1
-                let former = trees.numbers[child]
-                if trees.cover(of: child) == number || settling.moving[child] != nil || isRoot(child) { continue }
-                settling.moving[child] = former
-                trees.set(number, of: child)
-                settling.pending.append(child)
+    private mutating func moveChildren(of parent: Int32, _ settling: inout TreeSettling) {
+        let number = trees.cover(of: parent)
+        for child in references.children(of: slots[parent].name) where !settling.changed.contains(child) {
+            let former = trees.numbers[child]
+            if trees.cover(of: child) == number || settling.moving[child] != nil || isRoot(child) { continue }
+            settling.moving[child] = former
+            trees.set(number, of: child)
+            settling.pending.append(child)
+        }
+    }
+
+    /// Whether there are at most so many records below one in its tree, itself included: a walk that ends when there
+    /// are more.
+    func holdsTree(of slot: Int32, within limit: Int) -> Int? {
+        let number = trees.cover(of: slot)
+        var (pending, seen) = ([slot], Set([slot]))
+        while let parent = pending.popLast() {
+            for child in references.children(of: slots[parent].name) {
+                if trees.cover(of: child) != number || isRoot(child) || !seen.insert(child).inserted { continue }
+                if seen.count > limit { return nil }
+                pending.append(child)
             }
         }
-        if !settling.pending.isEmpty { return }
-        if settling.moving.count > trees.sortedCount {
-            settling.ordered.reserveCapacity(settling.moving.count)
-            settling.phase = .reading(feed.entries())
-        } else {
-            let slots = slots
-            settling.ordered = settling.moving.keys.sorted { slots.position(of: $0) < slots.position(of: $1) }
-            settling.phase = .placing(next: 0)
-        }
+        return seen.count
     }
 
     private func isRoot(_ slot: Int32) -> Bool {

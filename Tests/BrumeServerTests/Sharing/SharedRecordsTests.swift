@@ -60,7 +60,8 @@ struct SharedRecordsTests {
         #expect(try players.b.save(["milk"], below: "plans", in: players.zone, of: .shared) == [.permissionFailure])
         #expect(try players.b.modify(players.zone, saving: ["x"]).saves.codes == [.permissionFailure])
         #expect(try players.b.modify(players.zone, deleting: ["plans", "none"]).deletions == [nil, nil])
-        #expect(try players.a.fetch(["milk", "plans", "x"], in: players.own).texts == ["milk", "plans", "unknownItem"])
+        #expect(
+            try players.a.fetch(["milk", "plans", "x"], in: players.own).texts == ["milk", "plans", "unknownItem"])
     }
 
     @Test("are told of to those alone who see what changed", arguments: [1, 2, 3])

@@ -111,8 +111,6 @@ private struct TreesRun {
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
         truth = TruthOfTrees(shared.database)
-        // The order of a feed must not depend on how many move.
-        if generator.oneIn(2) { database.zoneStates[1].trees.sortedCount = 2 }
     }
 
     private var database: Database { shared.database }

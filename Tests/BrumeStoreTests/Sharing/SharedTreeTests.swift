@@ -180,6 +180,36 @@ struct SharedTreeTests {
         #expect(shared.refusal(of: again.token, for: desk) == nil, "what happens elsewhere expires no token")
     }
 
+    @Test("come and go in one piece up to a number, and what is more is refused before it costs")
+    func numbers() throws {
+        let limit = StoreLimits.movedRecordsPerRequest
+        try owner.save("list")
+        for start in stride(from: 0, to: limit, by: 500) {
+            let saves = (start..<start + 500).map { RecordSave<CheckedFields>.of("i\($0)", parent: .set("list")) }
+            #expect(owner.modify(saves: saves).commit != nil)
+        }
+        func shareList() -> ErrorCode? {
+            let tag = owner.record("list")?.system.changeTag ?? ""
+            return owner.modify(
+                saves: [.of("s-list", type: Names.shareType), .of("list", tag: tag)],
+                shares: ["s-list": ShareSave(root: "list")]
+            ).result.saves[1].error?.code
+        }
+        #expect(shareList() == .limitExceeded)
+        #expect(owner.modify(deletions: ["i0"]).result.deletionCodes == [nil])
+        #expect(shareList() == nil)
+        shared.expectSound()
+        // A tree may grow beyond it, and end.
+        for name in ["i0", "more", "other"] { try owner.save(name, parent: .set("list")) }
+        try share("above", with: [guest])
+        let moved = owner.modify(policy: .changedKeys, saves: [.of("list", parent: .set("above"))])
+        #expect(moved.result.saveCodes == [nil], "a root is where its share is")
+        #expect(owner.modify(deletions: ["s-list"]).result.deletionCodes == [.limitExceeded])
+        #expect(owner.modify(policy: .changedKeys, saves: [.of("list", parent: .removed)]).result.saveCodes == [nil])
+        #expect(owner.modify(deletions: ["s-list"]).result.deletionCodes == [nil])
+        shared.expectSound()
+    }
+
     @Test("are left by nobody for others, and their roots are deleted by their owner alone")
     func roots() throws {
         try share("a", with: [guest, other])
