@@ -58,9 +58,6 @@ extension CKContainer {
     /// Accepting again succeeds. The container is that of the share: see ``CKShareMetadata/containerIdentifier``. On
     /// Linux nothing hands the app a metadata: fetch it with ``shareMetadata(for:)``.
     ///
-    /// Differs from CloudKit: the share of a single record can't be accepted yet and fails with
-    /// `serverRejectedRequest`; shares of whole zones can.
-    ///
     /// - Returns: The share as the user sees it. The user is its ``CKShare/currentUserParticipant``, and its zone has
     ///   the owner's user record name.
     /// - Throws: `unknownItem` and `participantMayNeedVerification` as ``shareMetadata(for:)`` does; `invalidArguments`

@@ -23,6 +23,20 @@ public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 ///
 /// Deleting the share's record ends it for all participants; the shared records stay. Deleted in the
 /// ``CKContainer/sharedCloudDatabase``, the user leaves it, and it stays for the others.
+///
+/// ## What participants see
+///
+/// Each participant finds the share's records in the owner's zone, in the ``CKContainer/sharedCloudDatabase``: with
+/// ``init(recordZoneID:)`` all of that zone, with ``init(rootRecord:)`` the root without its own parent, everything
+/// below it, and the share. Several shares of one owner's zone make one zone there.
+///
+/// Below a root a participant with write permission changes and deletes records, and makes new ones, whose
+/// ``CKRecord/parent`` is in the share. To make a record without such a parent, to move a record out of the share, to
+/// take its parent away, to give the root a parent or to delete the root fails with `permissionFailure`: all of this is
+/// the owner's to do. Whatever else is in the zone is `unknownItem`.
+///
+/// What comes into a participant's sight and what leaves it, by another share of the zone or because records were
+/// moved, comes as records and deletions of the zone's changes. The zone itself goes with the last of its shares.
 public class CKShare: CKRecord, @unchecked Sendable {
     // Sendable: what a share has beyond a record is behind the lock.
 
@@ -30,8 +44,6 @@ public class CKShare: CKRecord, @unchecked Sendable {
     let details = Guarded(CKShareState(root: ""))
 
     /// A share of a record and of those whose parents lead to it. Sets the record's ``CKRecord/share`` at once.
-    ///
-    /// A share of a single record can be made and shown, and not accepted yet.
     public convenience init(rootRecord: CKRecord) {
         self.init(
             rootRecord: rootRecord,

@@ -15,13 +15,13 @@ extension ShareCommands {
             options: [CommandOptions.json] + CommandOptions.client,
             notes: [
                 """
-                Prints the zone and its owner, whom other commands take as --owner. Accepting again changes nothing. Shares of \
-                whole zones can be accepted, those of single records not yet.
+                Prints the zone and its owner, whom other commands take as --owner. Accepting again changes nothing. Of a zone \
+                from which a record is shared, that record and what is below it can be seen.
                 """, CommandOptions.clientNote,
             ],
             body: .asynchronous(accept)),
         CommandDefinition(
-            ["shares", "leave"], "take part in the shares of a zone no more; its owner keeps it",
+            ["shares", "leave"], "leave all shares of a zone; its owner keeps it",
             arguments: [ArgumentDefinition("ZONE", "the zone's name")],
             options: [CommandOptions.owner] + CommandOptions.client,
             notes: [

@@ -11,7 +11,6 @@ enum ShareCommands {
         "USER",
         "an e-mail address, a phone number, a user record name, the word anybody, or the URL of an invitation for anybody",
         repeats: true)
-    private static let singleRecordNote = "A share of a single record can be made and shown, and not accepted yet."
     private static let shared = OptionDefinition(
         "record", "RECORD", "the shared record's name; left out: the whole zone is shared")
 
@@ -33,7 +32,7 @@ enum ShareCommands {
                     OptionDefinition("requests", nil, "let whoever has the URL ask for access"), CommandOptions.json,
                 ] + CommandOptions.client,
                 notes: [
-                    "Prints the URL. What is below a record are those whose parents lead to it. \(singleRecordNote)",
+                    "Prints the URL. What is below a record are those whose parents lead to it.",
                     "In production the type cloudkit.share has to be in the deployed schema.",
                     CommandOptions.clientNote,
                 ],
@@ -133,7 +132,6 @@ enum ShareCommands {
         } else {
             Terminal.print(share.url?.absoluteString ?? "")
         }
-        if root != nil { Terminal.printError("brume: \(singleRecordNote)") }
         return .done
     }
 
