@@ -834,8 +834,8 @@ class NotificationTests(unittest.TestCase):
             self.assertEqual(ended.exception.code, OPERATION_CANCELLED)
 
 
-class SharingTests(unittest.TestCase):
-    """A zone of the first account, shared as a whole. The second account takes part, the third one does not."""
+class SharingCase(unittest.TestCase):
+    """A zone of the first account, which it shares. The second account takes part, the third one does not."""
 
     OWNER, ADMINISTRATOR, INVITED, CAME_BY_URL = 1, 2, 3, 4  # ShareParticipant.role
     READ_ONLY, READ_AND_WRITE = 2, 3  # ShareParticipant.permission
@@ -851,20 +851,10 @@ class SharingTests(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
-    def share(self, permission=READ_AND_WRITE):
-        """Shares the zone with whoever has the URL, and gives the URL."""
-        make_zone(self.owner, self.name)
-        answer = save(self.owner, self.name, p.RecordSave(
-            name="cloudkit.zoneshare", type="cloudkit.share", share=p.ShareChange(public_permission=permission),
-            fields=[p.Field(key="cloudkit.title", value=p.Value(string_value="Our notes"))])).saves[0]
-        self.assertEqual(answer.WhichOneof("outcome"), "record", answer)
-        self.assertTrue(answer.record.share_details.url)
-        return answer.record.share_details.url
-
-    def participants(self):
+    def participants(self, share="cloudkit.zoneshare"):
         """User and role of each, as the owner sees it."""
-        share = fetch(self.owner, self.name, "cloudkit.zoneshare")[0].record.share_details
-        return [(participant.user, participant.role) for participant in share.participants]
+        details = fetch(self.owner, self.name, share)[0].record.share_details
+        return [(participant.user, participant.role) for participant in details.participants]
 
     def zones(self, client):
         answer = client.call(
@@ -894,6 +884,20 @@ class SharingTests(unittest.TestCase):
             action(*arguments)
         self.assertEqual(refused.exception.code, code, refused.exception.message)
         self.assertTrue(refused.exception.message)
+
+
+class SharingTests(SharingCase):
+    """The zone is shared as a whole."""
+
+    def share(self, permission=SharingCase.READ_AND_WRITE):
+        """Shares the zone with whoever has the URL, and gives the URL."""
+        make_zone(self.owner, self.name)
+        answer = save(self.owner, self.name, p.RecordSave(
+            name="cloudkit.zoneshare", type="cloudkit.share", share=p.ShareChange(public_permission=permission),
+            fields=[p.Field(key="cloudkit.title", value=p.Value(string_value="Our notes"))])).saves[0]
+        self.assertEqual(answer.WhichOneof("outcome"), "record", answer)
+        self.assertTrue(answer.record.share_details.url)
+        return answer.record.share_details.url
 
     def test_the_url_of_a_shared_zone_leads_others_into_it(self):
         url = self.share()
@@ -1028,6 +1032,124 @@ class SharingTests(unittest.TestCase):
         save(self.owner, self.name, note("n", "1"))
         for stream in streams:
             hears(stream)
+
+
+class RecordSharingTests(SharingCase):
+    """Single records of the zone are shared, each with what is below it."""
+
+    def below(self, parent, name, text="the owner's", tag=""):
+        record = note(name, text, tag)
+        record.parent = parent
+        return record
+
+    def setUp(self):
+        super().setUp()
+        make_zone(self.owner, self.name)
+        saved = save(
+            self.owner, self.name, note("folder", "hidden"), self.below("folder", "one"), self.below("one", "page"),
+            self.below("folder", "two"), self.below("two", "sheet")).saves
+        self.tags = {result.record.name: result.record.change_tag for result in saved}
+
+    def share(self, root, permission=SharingCase.READ_AND_WRITE):
+        """Shares a record, which the same request saves, and gives the share's URL. The share is named after it."""
+        saved = save(
+            self.owner, self.name, p.RecordSave(name=root, type="Note", change_tag=self.tags[root]),
+            p.RecordSave(
+                name="share-" + root, type="cloudkit.share",
+                share=p.ShareChange(root=root, public_permission=permission))).saves
+        self.assertEqual([result.WhichOneof("outcome") for result in saved], ["record"] * 2, saved)
+        return saved[1].record.share_details.url
+
+    def told(self, token=b""):
+        """What the guest is told of the zone since a token: what is there, what went, and the new token."""
+        page = changes(self.guest, self.zone, token)
+        self.assertFalse(page.more_coming)
+        return (
+            {record.name for record in page.records}, {deletion.name for deletion in page.deletions}, page.token)
+
+    def codes(self, *saves, deletions=()):
+        """What becomes of each item of the guest's; 0 for what succeeds."""
+        answer = save(self.guest, self.zone, *saves, deletions=deletions)
+        return [result.error.code for result in (*answer.saves, *answer.deletions)]
+
+    def test_who_takes_part_sees_the_record_with_what_is_below_it_alone(self):
+        url = self.share("one")
+        self.assertEqual(self.guest.share_metadata(url).root, "one")
+        accepted = self.guest.accept_share(url)
+        self.assertEqual((accepted.zone, accepted.share.name), (self.zone, "share-one"))
+        self.assertIn(self.zone, self.zones(self.guest))
+        names, gone, _ = self.told()
+        self.assertEqual((names, gone), ({"one", "page", "share-one"}, set()))
+        found = fetch(self.guest, self.zone, "one", "page", "folder", "two", "nothing")
+        self.assertEqual([result.record.name for result in found[:2]], ["one", "page"])
+        self.assertEqual([result.record.parent for result in found[:2]], ["", "one"])
+        self.assertEqual(found[0].record.share, "share-one")
+        self.assertEqual([result.error.code for result in found[2:]], [UNKNOWN_ITEM] * 3)
+        self.assertEqual(len({result.error.message for result in found[2:]}), 1)
+        query = (p.DATABASE_SCOPE_SHARED, "Note", p.PredicateNode(constant=True))
+        matches = [match.record.name for page in self.guest.query(*query, zone=self.zone) for match in page]
+        self.assertEqual(sorted(matches), ["one", "page"])
+        self.assertEqual(fetch(self.stranger, self.zone, "one")[0].error.code, ZONE_NOT_FOUND)
+
+    def test_who_takes_part_writes_below_the_record_and_nowhere_else(self):
+        self.guest.accept_share(self.share("one"))
+        self.assertEqual(self.codes(self.below("line", "word"), self.below("page", "line")), [0, 0])
+        self.assertEqual(
+            fetch(self.owner, self.name, "word")[0].record.creator, self.guest.welcome.user_record_name)
+        refused = [
+            note("new", "no parent"), self.below("folder", "new"), self.below("nothing", "new"),
+            # A name that the guest doesn't see is taken all the same.
+            self.below("one", "two"),
+            # None takes a record out of its share, nor moves the root.
+            self.below("folder", "page", tag=self.tags["page"]),
+            p.RecordSave(name="page", type="Note", change_tag=self.tags["page"], removes_parent=True),
+            self.below("page", "one", tag=fetch(self.guest, self.zone, "one")[0].record.change_tag)]
+        for item in refused:
+            answer = save(self.guest, self.zone, item).saves[0]
+            self.assertEqual(answer.error.code, PERMISSION_FAILURE, item)
+            self.assertFalse(answer.error.HasField("server_record"), item)
+        self.assertEqual(self.codes(deletions=["one"]), [PERMISSION_FAILURE])
+        self.assertEqual(self.codes(deletions=["folder", "nothing", "word"]), [0, 0, 0])
+        self.assertEqual(
+            [result.WhichOneof("outcome") for result in fetch(self.owner, self.name, "one", "folder", "word")],
+            ["record", "record", "error"])
+
+    def test_shares_of_one_zone_come_and_go_with_its_changes(self):
+        urls = {root: self.share(root) for root in ("one", "two")}
+        self.guest.accept_share(urls["one"])
+        names, _, token = self.told()
+        self.assertEqual(names, {"one", "page", "share-one"})
+        self.guest.accept_share(urls["two"])
+        names, gone, later = self.told(token)
+        self.assertEqual((names, gone), ({"two", "sheet", "share-two"}, set()))
+        _, _, zones = self.zones_since(self.guest)
+        self.assertEqual(self.codes(note("new", "1"), deletions=["share-two"]), [PERMISSION_FAILURE, 0])
+        names, gone, _ = self.told(later)
+        self.assertEqual((names, gone), (set(), {"two", "sheet", "share-two"}))
+        changed, gone, zones = self.zones_since(self.guest, zones)
+        self.assertIn(self.zone, changed)
+        self.assertNotIn(self.zone, gone)
+        self.assertEqual(self.participants("share-two"), [(self.zone.owner, self.OWNER)])
+        # What the owner moves into the share or out of it comes and goes as well.
+        _, _, later = self.told(later)
+        save(self.owner, self.name, self.below("one", "sheet", tag=self.tags["sheet"]))
+        names, gone, later = self.told(later)
+        self.assertEqual((names, gone), ({"sheet"}, set()))
+        tag = fetch(self.owner, self.name, "sheet")[0].record.change_tag
+        save(self.owner, self.name, self.below("two", "sheet", tag=tag))
+        names, gone, later = self.told(later)
+        self.assertEqual((names, gone), (set(), {"sheet"}))
+        self.assertFalse(self.modify_zones(self.guest, deletions=[self.zone]).deletions[0].HasField("error"))
+        self.assertIn(self.zone, self.zones_since(self.guest, zones)[1])
+        self.refused(ZONE_NOT_FOUND, changes, self.guest, self.zone, later)
+        self.assertEqual(fetch(self.owner, self.name, "one")[0].record.name, "one")
+
+    def test_who_may_only_read_writes_nothing_below_the_record_either(self):
+        self.guest.accept_share(self.share("one", self.READ_ONLY))
+        self.assertEqual(
+            self.codes(self.below("one", "new"), self.below("one", "page", "2", self.tags["page"])),
+            [PERMISSION_FAILURE] * 2)
+        self.assertEqual(self.codes(deletions=["page"]), [PERMISSION_FAILURE])
 
 
 def bucket_bounds(index):
