@@ -1,6 +1,7 @@
 public import CloudKit
 
-/// Shopping lists that several users write to, without windows. A list is a zone, which its owner shares as a whole.
+/// Shopping lists that several users write to, without windows. A list is a zone, which its owner shares as a whole; in
+/// ``RecordListsApp`` it is a record.
 ///
 /// A user's own lists are in the private database, and those of other users, once their shares were accepted, in the
 /// shared one: each database has a sync engine, and a list's owner tells which one is meant. Nothing is kept on the
@@ -16,14 +17,8 @@ public final class ListsApp: Sendable {
     /// The app of the container's user. It syncs when it is told to: see ``syncNow()``.
     public init(container: CKContainer) {
         self.container = container
-        privateEngine = Self.engine(of: container.privateCloudDatabase, sync)
-        sharedEngine = Self.engine(of: container.sharedCloudDatabase, sync)
-    }
-
-    private static func engine(of database: CKDatabase, _ sync: ListSync) -> CKSyncEngine {
-        var configuration = CKSyncEngine.Configuration(database: database, stateSerialization: nil, delegate: sync)
-        configuration.automaticallySync = false
-        return CKSyncEngine(configuration)
+        privateEngine = sync.engine(of: container.privateCloudDatabase)
+        sharedEngine = sync.engine(of: container.sharedCloudDatabase)
     }
 
     private func engine(for list: CKRecordZone.ID) -> CKSyncEngine {
@@ -33,7 +28,7 @@ public final class ListsApp: Sendable {
     // MARK: Lists
 
     /// The user's own lists and those of others, by name.
-    public var lists: [CKRecordZone.ID] { sync.lists.sorted { $0.zoneName < $1.zoneName } }
+    public var lists: [CKRecordZone.ID] { sync.zones.sorted { $0.zoneName < $1.zoneName } }
 
     /// Makes a list of the user's own.
     public func makeList(_ name: String) async throws -> CKRecordZone.ID {
@@ -73,9 +68,7 @@ public final class ListsApp: Sendable {
 
     /// What is on a list, oldest first; an item that was not sent yet stands last.
     public func items(of list: CKRecordZone.ID) -> [String] {
-        sync.items(of: list)
-            .sorted { ($0.creationDate ?? .distantFuture) < ($1.creationDate ?? .distantFuture) }
-            .compactMap { $0["name"] }
+        sync.records { $0.recordID.zoneID == list && $0.recordType == Self.itemType }.compactMap { $0["name"] }
     }
 
     /// Adds an item, which the next sync sends.

@@ -67,6 +67,40 @@ struct SharedListExampleTests {
         }
     }
 
+    @Test("shares one of several lists that are records of one zone, and loses that one alone")
+    func recordLists() async throws {
+        try await TestServer.run { server in
+            let ada = RecordListsApp(container: try server.device(of: "ada").container)
+            let bob = RecordListsApp(container: try server.device(of: "bob").container)
+            let (groceries, books) = (try await ada.makeList("Groceries"), try await ada.makeList("Books"))
+            let diary = try await ada.makeList("Diary")
+            for (item, list) in [("bread", groceries), ("atlas", books), ("secret", diary)] { ada.add(item, to: list) }
+            try await ada.syncNow()
+            #expect(ada.lists == [books, diary, groceries])
+            let bobsGroceries = try await bob.join(ada.share(groceries))
+            try await bob.syncNow()
+            #expect(bob.lists == [bobsGroceries] && bob.name(of: bobsGroceries) == "Groceries")
+            let bobsBooks = try await bob.join(ada.share(books, permission: .readOnly))
+            bob.add("milk", to: bobsGroceries)
+            for app in [bob, ada] { try await app.syncNow() }
+            #expect(bob.lists == [bobsBooks, bobsGroceries])
+            #expect(ada.items(of: groceries) == ["bread", "milk"])
+            #expect(bob.items(of: bobsGroceries) == ["bread", "milk"] && bob.items(of: bobsBooks) == ["atlas"])
+            bob.add("novel", to: bobsBooks)
+            await #expect(throws: CKError.self) { try await bob.syncNow() }
+            try await bob.syncNow()
+            #expect(bob.items(of: bobsBooks) == ["atlas"] && bob.problems.count == 1)
+
+            try await bob.leave(bobsBooks)
+            try await bob.syncNow()
+            #expect(bob.lists == [bobsGroceries] && bob.items(of: bobsGroceries) == ["bread", "milk"])
+            try await bob.leave(bobsGroceries)
+            for app in [bob, ada] { try await app.syncNow() }
+            #expect(bob.lists == [])
+            #expect(ada.lists == [books, diary, groceries] && ada.items(of: groceries) == ["bread", "milk"])
+        }
+    }
+
     @Test("runs as a program, on a server of its own")
     func program() async throws {
         let folder = URL(fileURLWithPath: ChildProcess.ownExecutable).deletingLastPathComponent()
