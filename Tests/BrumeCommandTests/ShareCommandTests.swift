@@ -113,6 +113,73 @@ struct ShareCommandTests {
         #expect(try server.run("records", "get", "Lists", "list").status == 0)
     }
 
+    @Test("single records, which another user accepts, writes below and leaves one by one")
+    func recordParticipation() throws {
+        for words in [
+            ["milk", "--type", "Item", "--parent", "list", "title=Milk"], ["books", "--type", "List", "title=Books"],
+            ["atlas", "--type", "Item", "--parent", "books", "title=Atlas"], ["diary", "--type", "List", "title=Mine"],
+        ] {
+            let saved = try CommandRun(
+                ["records", "save", "Lists"] + words, environment: server.environment(), in: server.folder)
+            #expect(saved.status == 0, "\(saved.errors)")
+        }
+        var owner = ""
+        for root in ["list", "books"] {
+            let created = try server.run("shares", "create", "Lists", root, "--public", "write", "--title", root)
+            let url = try #require(created.output.first)
+            let accepted = try server.run("shares", "accept", url, "--json", account: "b")
+            #expect(accepted.status == 0, "\(accepted.errors)")
+            #expect(try accepted.json()["record"]?.text == root)
+            owner = try #require(try accepted.json()["owner"]?.text)
+            let again = try server.run("shares", "accept", url, account: "b")
+            #expect(again.output.contains("record    \(root)"), "\(again.output)")
+        }
+        let listed = try server.run("shares", "list", "--shared", account: "b").output
+        #expect(listed.count == 2 && listed[0].hasPrefix("Lists/books  \(owner)  \"books\""), "\(listed)")
+        let named = try server.run("shares", "list", "Lists", "--owner", owner, "--json", account: "b").output
+        #expect(named.count == 2 && named.allSatisfy { $0.contains("\"owner\":\"\(owner)\"") }, "\(named)")
+        #expect(try server.run("zones", "list", "--shared", account: "b").output.count == 1)
+
+        let changes = try server.run("changes", "Lists", "--owner", owner, "--all", account: "b").output
+        let names = changes.filter { $0.hasPrefix("+ ") }.map { $0.split(separator: " ")[1] }
+        #expect(Set(names).isSuperset(of: ["list", "milk", "books", "atlas"]) && names.count == 6, "\(changes)")
+        let token = try #require(changes.last?.split(separator: " ").last.map(String.init))
+        let seen = try server.run("records", "get", "Lists", "milk", "--owner", owner, "--json", account: "b")
+        #expect(try seen.json()["parent"]?.text == "list", "\(seen.errors)")
+        try fails(.notFound, "records", "get", "Lists", "diary", "--owner", owner, account: "b")
+        let below = try server.run(
+            "records", "save", "Lists", "tea", "--type", "Item", "--parent", "list", "title=Tea", "--owner", owner,
+            account: "b")
+        #expect(below.status == 0, "\(below.errors)")
+        let stray = try server.run(
+            "records", "save", "Lists", "stray", "--type", "Item", "--owner", owner, account: "b")
+        #expect(stray.status == ExitCode.notPermitted.rawValue && stray.errors.contains("parent"), "\(stray.errors)")
+        try fails(
+            .notPermitted, "records", "save", "Lists", "milk", "--parent", "", "--owner", owner, account: "b")
+        try fails(.notPermitted, "records", "delete", "Lists", "list", "--owner", owner, account: "b")
+        let queried = try server.run(
+            "records", "query", "--type", "List", "--zone", "Lists", "--owner", owner, "--json", account: "b"
+        ).output
+        #expect(queried.count == 2 && !queried.contains { $0.contains("diary") }, "\(queried)")
+
+        try fails(.failed, "shares", "leave", "Lists", "milk", "--owner", owner, account: "b")
+        for words in ["left books", "there was no shared record books"] {
+            let left = try server.run("shares", "leave", "Lists", "books", "--owner", owner, account: "b")
+            #expect(left.status == 0 && left.output == [words], "\(left.output) \(left.errors)")
+        }
+        let gone = try server.run("changes", "Lists", "--owner", owner, "--since", token, account: "b")
+        #expect(gone.status == 0 && gone.output.contains("- atlas  Item") && gone.output.contains("- books  List"))
+        #expect(gone.output.contains { $0.hasPrefix("+ tea") }, "\(gone.output) \(gone.errors)")
+        let before = try server.run("changes", "--shared", account: "b").output
+        #expect(before.contains { $0.hasPrefix("+ Lists  \(owner)") }, "\(before)")
+        let zones = try #require(before.last?.split(separator: " ").last.map(String.init))
+        #expect(try server.run("shares", "leave", "Lists", "list", "--owner", owner, account: "b").status == 0)
+        let after = try server.run("changes", "--shared", "--since", zones, account: "b").output
+        #expect(after.contains("- Lists  \(owner)"), "\(after)")
+        #expect(try server.run("shares", "list", "--shared", account: "b").output.isEmpty)
+        #expect(try server.run("records", "get", "Lists", "list", "books", "tea").output.count >= 3)
+    }
+
     @Test("what makes no sense is said to")
     func mistakes() throws {
         try fails(.usage, "shares", "create", "Lists", "list", "--public", "all")

@@ -18,7 +18,8 @@ struct SharedZoneOptionTests {
             ["records", "query", "--type", "Note", "--owner", owner], ["changes", "Notes", "--shared"],
             ["changes", "--owner", owner], ["watch", "--shared", "--zone", "Notes"],
             ["watch", "--shared", "--public"], ["shares", "leave", "Notes"],
-            ["shares", "show", "Notes", "--owner", "ada"],
+            ["shares", "show", "Notes", "--owner", "ada"], ["shares", "list", "Notes", "--shared"],
+            ["shares", "list", "--owner", owner],
         ])
     func mistakes(words: [String]) throws {
         let folder = try TestFolder()

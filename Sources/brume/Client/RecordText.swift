@@ -23,6 +23,8 @@ enum RecordText {
         if let tag = record.recordChangeTag { members.append(("changeTag", .string(tag))) }
         if let date = record.creationDate { members.append(("created", .string(TypedValue.text(of: date)))) }
         if let date = record.modificationDate { members.append(("modified", .string(TypedValue.text(of: date)))) }
+        if let parent = record.parent { members.append(("parent", .string(parent.recordID.recordName))) }
+        if let share = record.share { members.append(("share", .string(share.recordID.recordName))) }
         members.append(("fields", .object(fields(of: record).map { ($0.key, $0.value.json) })))
         return .object(members)
     }
@@ -30,6 +32,7 @@ enum RecordText {
     static func text(_ record: CKRecord, style: Style, showsZone: Bool = false) -> String {
         var text = "\(style.bold(record.recordID.recordName))  \(record.recordType)"
         if showsZone { text += style.dim("  in \(record.recordID.zoneID.zoneName)") }
+        if let parent = record.parent { text += style.dim("  below \(parent.recordID.recordName)") }
         if let tag = record.recordChangeTag { text += style.dim("  tag \(tag)") }
         if let date = record.modificationDate { text += style.dim("  \(TypedValue.text(of: date))") }
         for (key, value) in fields(of: record) {

@@ -25,6 +25,7 @@ enum RecordsCommands {
             options: [
                 OptionDefinition("type", "TYPE", "the record type; needed for a new record"),
                 OptionDefinition("json-fields", "JSON", "fields as a JSON object"),
+                OptionDefinition("parent", "RECORD", "the record that it is below; an empty text: none any more"),
                 OptionDefinition("new", nil, "fail when the record exists"), CommandOptions.isPublic,
                 CommandOptions.owner, CommandOptions.json,
             ] + CommandOptions.client,
@@ -35,7 +36,10 @@ enum RecordsCommands {
                 In JSON the types that it lacks are objects: {"date": "…"}, {"bytes": "…"}, {"location": [52.52, 13.40]}, \
                 {"reference": "…"}.
                 """,
-                "Fields that are not named stay. When somebody else changes the record meanwhile: exit code 4.",
+                """
+                Fields that are not named stay, and so does the parent. When somebody else changes the record meanwhile: exit \
+                code 4. Whoever takes part in the share of a record makes new ones with a --parent that is shared with them.
+                """,
                 CommandOptions.clientNote,
             ],
             examples: [
@@ -77,9 +81,17 @@ enum RecordsCommands {
         let zoneID = try ClientContext.zoneID(invocation.arguments[0], invocation)
         let id = try ClientContext.recordID(invocation.arguments[1], zoneID: zoneID)
         let fields = try fields(invocation)
+        let parent = invocation.text("parent")
         let context = try await ClientContext(invocation)
         let record = try await record(id, invocation, database: context.database)
         for (key, value) in fields { record[key] = value?.recordValue(in: zoneID) }
+        if let parent {
+            record.parent =
+                parent.isEmpty
+                ? nil
+                : CKRecord.Reference(
+                    recordID: try ClientContext.recordID(parent, zoneID: zoneID), action: .none)
+        }
         let saved = try await context.database.save(record)
         if invocation.isOn("json") {
             Terminal.print(RecordText.json(saved).line)

@@ -21,11 +21,16 @@ extension ShareCommands {
             ],
             body: .asynchronous(accept)),
         CommandDefinition(
-            ["shares", "leave"], "leave all shares of a zone; its owner keeps it",
-            arguments: [ArgumentDefinition("ZONE", "the zone's name")],
+            ["shares", "leave"], "leave the share of a record, or all shares of a zone; the owner keeps what is shared",
+            arguments: [
+                ArgumentDefinition("ZONE", "the zone's name"),
+                ArgumentDefinition(
+                    "RECORD", "the name of the shared record; left out: all that is shared of the zone",
+                    isOptional: true),
+            ],
             options: [CommandOptions.owner] + CommandOptions.client,
             notes: [
-                "brume zones list --shared prints the zones and their owners. Leaving what one is not in is no error.",
+                "brume shares list --shared prints zones, owners and records. Leaving what one is not in is no error.",
                 CommandOptions.clientNote,
             ],
             body: .asynchronous(leave)),
@@ -57,23 +62,48 @@ extension ShareCommands {
                 hint: "run it again with --container \(metadata.containerIdentifier)")
         }
         let share = try await container.accept(metadata)
+        let root = metadata.hierarchicalRootRecordID?.recordName
         if invocation.isOn("json") {
-            Terminal.print(ShareText.acceptedJSON(share).line)
+            Terminal.print(ShareText.acceptedJSON(share, root: root).line)
         } else {
-            for line in ShareText.acceptedLines(share) { Terminal.print(line) }
+            for line in ShareText.acceptedLines(share, root: root) { Terminal.print(line) }
         }
         return .done
     }
 
     private static func leave(_ invocation: Invocation) async throws -> ExitCode {
         _ = try invocation.required("owner")
-        let zoneID = try ClientContext.zoneID(invocation.arguments[0], invocation)
+        let place = try place(invocation, root: invocation.arguments.dropFirst().first)
         let database = try await ClientContext(invocation).database
+        if let root = place.root { return try await leave(root, in: database) }
+        let zoneID = place.zoneID
         // A deletion does not tell whether there was anything to leave.
         let known = try await database.recordZones(for: [zoneID])[zoneID]
         try await database.deleteRecordZone(withID: zoneID)
         let wasThere = if case .success? = known { true } else { false }
         Terminal.print(wasThere ? "left \(zoneID.zoneName)" : "there was no shared zone \(zoneID.zoneName)")
+        return .done
+    }
+
+    /// Leaves the share of a record.
+    private static func leave(_ root: CKRecord.ID, in database: CKDatabase) async throws -> ExitCode {
+        let record: CKRecord?
+        switch try await database.records(for: [root])[root] {
+        case .success(let found)?: record = found
+        case .failure(CKError.unknownItem)?, .failure(CKError.zoneNotFound)?, nil: record = nil
+        case .failure(let error)?: throw error
+        }
+        guard let record else {
+            Terminal.print("there was no shared record \(root.recordName)")
+            return .done
+        }
+        guard let share = record.share else {
+            throw CommandError(
+                .failed, "\(root.recordName) is not shared by itself, but with a record above it or with its zone",
+                hint: "brume shares list --shared prints what is shared")
+        }
+        try await database.deleteRecord(withID: share.recordID)
+        Terminal.print("left \(root.recordName)")
         return .done
     }
 

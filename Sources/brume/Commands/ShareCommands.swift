@@ -17,11 +17,12 @@ enum ShareCommands {
     static let definitions =
         [
             CommandDefinition(
-                ["shares", "list"], "list the shares of zones",
+                ["shares", "list"], "list the shares of zones, or those in which the account takes part",
                 arguments: [
                     ArgumentDefinition("ZONE", "a zone's name; left out: all zones", isOptional: true, repeats: true)
                 ],
-                options: [CommandOptions.json] + CommandOptions.client, notes: [CommandOptions.clientNote],
+                options: [CommandOptions.owner, CommandOptions.isShared, CommandOptions.json] + CommandOptions.client,
+                notes: [CommandOptions.clientNote],
                 body: .asynchronous(list)),
             CommandDefinition(
                 ["shares", "create"], "share a record with all that is below it, or a whole zone",
@@ -80,11 +81,16 @@ enum ShareCommands {
     // MARK: The owner's
 
     private static func list(_ invocation: Invocation) async throws -> ExitCode {
+        let named = try invocation.arguments.map { try ClientContext.zoneID($0, invocation) }
+        if named.isEmpty == (invocation.text("owner") != nil), try ClientContext.scope(invocation) == .shared {
+            throw UsageError(
+                "name a shared zone with its --owner; --shared alone is for all of them", command: invocation.command)
+        }
         let context = try await ClientContext(invocation)
         let (database, ownName) = (context.database, try await context.ownName)
-        let named = try invocation.arguments.map { try ClientContext.zoneID($0) }
         let zones = named.isEmpty ? try await database.allRecordZones().map(\.zoneID).filter { $0 != .default } : named
-        for zone in zones.sorted(by: { $0.zoneName < $1.zoneName }) {
+        func order(_ zone: CKRecordZone.ID) -> (String, String) { (zone.zoneName, zone.ownerName) }
+        for zone in zones.sorted(by: { order($0) < order($1) }) {
             for share in try await SharesOfZone(of: zone, in: database).shares {
                 Terminal.print(
                     invocation.isOn("json")
@@ -230,7 +236,7 @@ enum ShareCommands {
 
     // MARK: What the command line names
 
-    private static func place(
+    static func place(
         _ invocation: Invocation, root: String?
     ) throws -> (zoneID: CKRecordZone.ID, root: CKRecord.ID?) {
         let name = invocation.arguments[0]

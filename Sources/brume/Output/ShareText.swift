@@ -11,7 +11,8 @@ enum ShareText {
         let count = share.participants.count - 1
         let title = share[CKShare.SystemFieldKey.title] as? String
         return [
-            "\(share.recordID.zoneID.zoneName)/\(root ?? "")", title.map { "\"\($0)\"" },
+            "\(share.recordID.zoneID.zoneName)/\(root ?? "")", share.recordID.zoneID.otherOwner,
+            title.map { "\"\($0)\"" },
             count == 1 ? "1 participant" : "\(count) participants",
             share.publicPermission == .none ? nil : "whoever has the URL may \(words(share.publicPermission))",
             share.url?.absoluteString,
@@ -43,7 +44,7 @@ enum ShareText {
             "container \(metadata.containerIdentifier)",
             "owner     \(text(metadata.ownerIdentity))",
             "zone      \(id.zoneName)",
-            metadata.hierarchicalRootRecordID.map { "record    \($0.recordName)" } ?? "record    the whole zone",
+            "record    \(metadata.hierarchicalRootRecordID?.recordName ?? "the whole zone")",
             "you       \(roleName(metadata.participantRole)), "
                 + (metadata.participantStatus == .accepted ? "takes part" : "has not accepted")
                 + ", may \(words(metadata.participantPermission))",
@@ -51,19 +52,20 @@ enum ShareText {
     }
 
     /// A share that was accepted just now.
-    static func acceptedLines(_ share: CKShare) -> [String] {
+    static func acceptedLines(_ share: CKShare, root: String?) -> [String] {
         let zoneID = share.recordID.zoneID
         return [
-            "zone      \(zoneID.zoneName)", "owner     \(zoneID.ownerName)",
+            "zone      \(zoneID.zoneName)", "owner     \(zoneID.ownerName)", "record    \(root ?? "the whole zone")",
             "you       may \(words(share.currentUserParticipant?.permission ?? .unknown))",
         ]
     }
 
     // MARK: JSON
 
-    static func acceptedJSON(_ share: CKShare) -> JSONValue {
+    static func acceptedJSON(_ share: CKShare, root: String?) -> JSONValue {
         .object([
             ("zone", .string(share.recordID.zoneID.zoneName)), ("owner", .string(share.recordID.zoneID.ownerName)),
+            ("record", root.map { .string($0) } ?? .null),
             ("permission", .string(verb(share.currentUserParticipant?.permission ?? .unknown))),
         ])
     }
@@ -71,6 +73,7 @@ enum ShareText {
     static func json(_ share: CKShare, root: String?, ownName: String) -> JSONValue {
         .object([
             ("name", .string(share.recordID.recordName)), ("zone", .string(share.recordID.zoneID.zoneName)),
+            ("owner", .string(share.recordID.zoneID.otherOwner ?? ownName)),
             ("record", root.map { .string($0) } ?? .null),
             ("title", (share[CKShare.SystemFieldKey.title] as? String).map { .string($0) } ?? .null),
             ("url", share.url.map { .string($0.absoluteString) } ?? .null),
