@@ -68,10 +68,10 @@ extension Shard {
         gate.whenDurable(loaded.lastPosition, of: loaded) { [self] error in
             if error != nil { return }
             touchTable.changedZones(of: home, gone: news.zone == nil ? news.id : nil)
-            // A device that accepted a share does not have what is in the zone, as it has what it changes.
+            // A device that accepted a share does not have what is in the zone, as it has what it changes; and one that
+            // left a share does not know whether the zone went with it.
             tellOfShared(
-                home, types: nil, origin: news.zone == nil ? cause.origin : .server,
-                committedMilliseconds: cause.committedMilliseconds)
+                home, types: nil, origin: .server, committedMilliseconds: cause.committedMilliseconds)
         }
         return true
     }

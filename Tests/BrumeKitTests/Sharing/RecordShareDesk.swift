@@ -167,6 +167,10 @@ final class SharedRecordDevice: CKSyncEngineDelegate {
         engine?.state.add(pendingRecordZoneChanges: [.saveRecord(record.recordID)])
     }
 
+    func delete(_ id: CKRecord.ID) {
+        held.withLock { $0.engine }?.state.add(pendingRecordZoneChanges: [.deleteRecord(id)])
+    }
+
     /// Waits until the engine has told so much; fails after half a minute.
     func wait(_ what: String, _ isMet: (Told) -> Bool) async throws {
         do {

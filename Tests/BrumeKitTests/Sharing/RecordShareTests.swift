@@ -281,4 +281,22 @@ struct RecordShareTests {
         try await desk.ownDatabase.deleteRecord(withID: shops.recordID)
         try await device.wait("the zone goes") { $0.zoneDeletions == [view.zoneID] }
     }
+
+    @Test("go from the device whose sync engine leaves them, too", arguments: loopCounts)
+    func leavingBySyncEngine(loopCount: Int) async throws {
+        let desk = try await RecordShareDesk(loopCount: loopCount)
+        try await desk.saveList("shops", items: ["milk"])
+        try await desk.saveList("books", items: ["atlas"])
+        let bob = try desk.desk.user("bob")
+        let view = SharedZoneView(bob, try await desk.sharedZoneID)
+        let device = SharedRecordDevice(bob)
+        for name in ["shops", "books"] { _ = try await desk.accept(desk.share(name), by: bob) }
+        try await device.wait("both shares come") { $0.records.count == 6 }
+        device.delete(view.id("share of books"))
+        try await device.wait("the records of one go") { $0.deletions.isSuperset(of: ["books", "atlas"]) }
+        #expect(device.told.zoneDeletions.isEmpty)
+        device.delete(view.id("share of shops"))
+        try await device.wait("the zone goes with the last share") { $0.zoneDeletions == [view.zoneID] }
+        #expect(try await desk.ownDatabase.record(for: desk.id("milk"))["text"] == "milk of the owner")
+    }
 }
