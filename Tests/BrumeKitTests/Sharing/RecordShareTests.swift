@@ -61,6 +61,99 @@ struct RecordShareTests {
         }
     }
 
+    @Test("keep from participants what the root's parent is")
+    func parentOfRoot() async throws {
+        let desk = try await RecordShareDesk()
+        try await desk.saveList("shops", items: ["milk"])
+        let bob = try desk.desk.user("bob")
+        let view = SharedZoneView(bob, try await desk.accept(desk.share("shops"), by: bob).recordID.zoneID)
+        let stale = try await view.record("shops")
+        let current = try await desk.ownDatabase.record(for: desk.id("shops"))
+        current["text"] = "changed"
+        try await desk.ownDatabase.save(current)
+        stale["text"] = "changed too"
+        let conflict = await failure { try await view.database.save(stale) }
+        let server = try #require(conflict?.serverRecord)
+        #expect(conflict?.code == .serverRecordChanged && server["text"] == "changed" && server.parent == nil)
+        server["text"] = "merged"
+        #expect(try await view.database.save(server).parent == nil)
+        let results = try await view.database.records(for: [view.id("shops")], desiredKeys: ["text"])
+        #expect(try results[view.id("shops")]?.get().parent == nil)
+        let own = try await desk.ownDatabase.record(for: desk.id("shops"))
+        #expect(own["text"] == "merged" && own.parent?.recordID == desk.id("folder"))
+        func found(below parent: String) async throws -> [String] {
+            var names: [String] = []
+            for type in ["List", "Item"] {
+                let query = CKQuery(
+                    recordType: type, predicate: NSPredicate(format: "parent == %@", view.reference(parent)))
+                names += try await view.database.records(matching: query, inZoneWith: view.zoneID).matchResults
+                    .map(\.0.recordName)
+            }
+            return names
+        }
+        #expect(try await found(below: "shops") == ["milk"])
+        let guessed = try await found(below: "folder")
+        withKnownIssue(
+            "A query compares the root's own parent, so that a participant can find out its name by guessing."
+        ) {
+            #expect(guessed.isEmpty)
+        }
+    }
+
+    @Test("and what each participant has of them outlive the server", arguments: loopCounts)
+    func restart(loopCount: Int) async throws {
+        let desk = try await RecordShareDesk(loopCount: loopCount)
+        try await desk.saveList("shops", items: ["milk"])
+        try await desk.saveList("books", items: ["atlas"])
+        let bob = try desk.desk.user("bob")
+        let view = SharedZoneView(bob, try await desk.sharedZoneID)
+        for name in ["shops", "books"] { _ = try await desk.accept(desk.share(name), by: bob) }
+        let known = try await view.changes()
+        #expect(known.saved.count == 6)
+        try await desk.move("atlas", below: "folder")
+        desk.desk.server.stop()
+        try desk.desk.server.start()
+        let moved = try await view.changes(since: known.token)
+        #expect(moved.saved.isEmpty && moved.deleted == ["atlas"])
+        try await view.database.save(view.make("bread", below: "shops"))
+        try await view.database.deleteRecord(withID: view.id("share of books"))
+        desk.desk.server.stop()
+        try desk.desk.server.start()
+        let left = try await view.changes(since: known.token)
+        #expect(left.saved == ["bread"] && left.deleted == ["atlas", "books", "share of books"])
+        #expect(try await view.changes(since: moved.token).deleted == ["books", "share of books"])
+        #expect(try await view.changes().saved == ["shops", "milk", "bread", "share of shops"])
+        #expect(await code { try await view.record("books") } == .unknownItem)
+    }
+
+    @Test("are followed by one of their whole zone, and the other way round, with tokens of their own")
+    func wholeZone() async throws {
+        let desk = try await RecordShareDesk()
+        try await desk.saveList("shops", items: ["milk"])
+        let bob = try desk.desk.user("bob")
+        let view = SharedZoneView(bob, try await desk.sharedZoneID)
+        let shops = try await desk.share("shops")
+        _ = try await desk.accept(shops, by: bob)
+        let first = try await view.changes()
+        try await desk.ownDatabase.deleteRecord(withID: shops.recordID)
+        let share = CKShare(recordZoneID: ShareLinkDesk.zoneID)
+        share.publicPermission = .readOnly
+        try await desk.ownDatabase.save(share)
+        #expect(await code { try await view.changes() } == .zoneNotFound, "the URL is another one")
+        _ = try await desk.accept(share, by: bob)
+        #expect(await code { try await view.changes(since: first.token) } == .changeTokenExpired)
+        let whole = try await view.changes()
+        #expect(whole.saved == ["folder", "shops", "milk", CKRecordNameZoneWideShare])
+        #expect(try await view.record("shops").parent?.recordID == view.id("folder"))
+
+        try await desk.ownDatabase.deleteRecord(withID: share.recordID)
+        _ = try await desk.accept(desk.share("shops"), by: bob)
+        for token in [first.token, whole.token] {
+            #expect(await code { try await view.changes(since: token) } == .changeTokenExpired)
+        }
+        #expect(try await view.changes().saved == ["shops", "milk", "share of shops"])
+    }
+
     @Test("take what a participant writes below the record, and refuse the rest", arguments: loopCounts)
     func writing(loopCount: Int) async throws {
         let desk = try await RecordShareDesk(loopCount: loopCount)
