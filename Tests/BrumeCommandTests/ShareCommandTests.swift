@@ -163,6 +163,8 @@ struct ShareCommandTests {
         #expect(queried.count == 2 && !queried.contains { $0.contains("diary") }, "\(queried)")
 
         try fails(.failed, "shares", "leave", "Lists", "milk", "--owner", owner, account: "b")
+        let shown = try server.run("shares", "show", "Lists", "milk", "--owner", owner, account: "b")
+        #expect(shown.errors.contains("milk is not shared by itself"), "\(shown.errors)")
         for words in ["left books", "there was no shared record books"] {
             let left = try server.run("shares", "leave", "Lists", "books", "--owner", owner, account: "b")
             #expect(left.status == 0 && left.output == [words], "\(left.output) \(left.errors)")

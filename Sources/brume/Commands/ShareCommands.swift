@@ -255,7 +255,7 @@ enum ShareCommands {
         if let root = place.root {
             guard let share = try await database.record(for: root).share else {
                 throw CommandError(
-                    .notFound, "\(root.recordName) is not shared",
+                    .notFound, "\(root.recordName) is not shared\(isOwn ? "" : " by itself")",
                     hint: isOwn ? "brume shares create \(zone) \(root.recordName) shares it" : "")
             }
             id = share.recordID
