@@ -75,11 +75,8 @@ struct RecordShareTests {
                 saving: [view.make("stray", below: nil)], deleting: [view.id(name)], atomically: false)
             return await code { try results.deleteResults[view.id(name)]?.get() }
         }
-        for name in ["no record", "folder"] { #expect(try await deletion(of: name) == nil) }
-        let root = try await deletion(of: "books")
-        let share = try await deletion(of: "share of books")
-        withKnownIssue("A batch that deletes a root or a share that the user doesn't see becomes atomic.") {
-            #expect(root == nil && share == nil)
+        for name in ["no record", "folder", "books", "share of books"] {
+            #expect(try await deletion(of: name) == nil, "\(name)")
         }
     }
 
@@ -114,12 +111,7 @@ struct RecordShareTests {
             return names
         }
         #expect(try await found(below: "shops") == ["milk"])
-        let guessed = try await found(below: "folder")
-        withKnownIssue(
-            "A query compares the root's own parent, so that a participant can find out its name by guessing."
-        ) {
-            #expect(guessed.isEmpty)
-        }
+        #expect(try await found(below: "folder").isEmpty, "not even to whoever guesses its name")
     }
 
     @Test("and what each participant has of them outlive the server", arguments: loopCounts)
