@@ -63,6 +63,11 @@ extension CommitHistory {
         }
         for (zone, name) in puts {
             guard let records = after.zones[zone]?.records, let parent = records[name]?.parent else { continue }
+            // Whoever deletes a record is not kept from it by one that they don't see, nor by a root, whose parent they
+            // don't see. These may be saved with it, or later.
+            let former = before.zones[zone]
+            if former?.records[name]?.parent == parent, former?.records[parent] == nil { continue }
+            if user != nil, former?.isShared(name) == true { continue }
             if records[parent] == nil { fail("I12: \(name) was saved with a parent \(parent) that is missing") }
         }
     }
