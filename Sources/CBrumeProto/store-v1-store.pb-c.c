@@ -2287,7 +2287,7 @@ const ProtobufCMessageDescriptor brume__store__v1__asked_zone__descriptor =
   (ProtobufCMessageInit) brume__store__v1__asked_zone__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__shared_zone__field_descriptors[5] =
+static const ProtobufCFieldDescriptor brume__store__v1__shared_zone__field_descriptors[6] =
 {
   {
     "owner",
@@ -2349,8 +2349,21 @@ static const ProtobufCFieldDescriptor brume__store__v1__shared_zone__field_descr
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "in_part",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__SharedZone, in_part),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__shared_zone__field_indices_by_name[] = {
+  5,   /* field[5] = in_part */
   1,   /* field[1] = name */
   0,   /* field[0] = owner */
   4,   /* field[4] = run */
@@ -2360,7 +2373,7 @@ static const unsigned brume__store__v1__shared_zone__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__store__v1__shared_zone__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__shared_zone__descriptor =
 {
@@ -2370,7 +2383,7 @@ const ProtobufCMessageDescriptor brume__store__v1__shared_zone__descriptor =
   "Brume__Store__V1__SharedZone",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SharedZone),
-  5,
+  6,
   brume__store__v1__shared_zone__field_descriptors,
   brume__store__v1__shared_zone__field_indices_by_name,
   1,  brume__store__v1__shared_zone__number_ranges,

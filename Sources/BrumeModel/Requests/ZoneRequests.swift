@@ -20,8 +20,10 @@ package struct Zone: Equatable, Sendable {
 
 extension Zone {
     /// A zone that another user shares as a whole, as whoever takes part sees it: it shares nothing further.
-    package static func shared(_ id: ZoneID) -> Zone {
-        Zone(id: id, capabilities: [.fetchChanges, .atomic], isShared: true)
+    ///
+    /// - Parameter isWhole: Whether it is shared as a whole, and not single records of it.
+    package static func shared(_ id: ZoneID, isWhole: Bool) -> Zone {
+        Zone(id: id, capabilities: [.fetchChanges, .atomic], isShared: isWhole)
     }
 }
 

@@ -9,8 +9,11 @@ package struct SharedZone: Equatable, Sendable {
     package var start: ChangePosition
     /// The run of the server that wrote that position.
     package var run: UInt32
+    /// Whether it is shared with the user as a whole, and not single records of it.
+    package var isWhole: Bool
 
-    package init(id: ZoneID, incarnation: UInt64, start: ChangePosition, run: UInt32) {
+    package init(id: ZoneID, incarnation: UInt64, start: ChangePosition, run: UInt32, isWhole: Bool = true) {
+        self.isWhole = isWhole
         self.id = id
         self.incarnation = incarnation
         self.start = start

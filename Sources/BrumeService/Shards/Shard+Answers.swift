@@ -86,7 +86,8 @@ extension Shard {
                             of: participant)
                     }
                 })
-        case .listZones(.shared): return .allZones(database.sharedZones.zones.map { Zone.shared($0.id) })
+        case .listZones(.shared):
+            return .allZones(database.sharedZones.zones.map { Zone.shared($0.id, isWhole: $0.isWhole) })
         case .listZones:
             return .allZones(database.zones)
         case .fetchSubscriptions(let scope, let ids):

@@ -17,7 +17,8 @@ extension StoreCoder {
         if let problem = Names.problemWithZoneName(name) { throw StoreCodingError(problem) }
         return SharedZone(
             id: ZoneID(name: name, owner: try userRecordName(zone.pointee.owner)), incarnation: zone.pointee.zone,
-            start: ChangePosition(rawValue: zone.pointee.start), run: zone.pointee.run)
+            start: ChangePosition(rawValue: zone.pointee.start), run: zone.pointee.run,
+            isWhole: zone.pointee.in_part == 0)
     }
 
     private static func userRecordName(_ data: ProtobufCBinaryData) throws(StoreCodingError) -> String {
@@ -44,6 +45,7 @@ extension MessageArena {
         message.pointee.zone = zone.incarnation
         message.pointee.start = zone.start.rawValue
         message.pointee.run = zone.run
+        message.pointee.in_part = zone.isWhole ? 0 : 1
         return message
     }
 

@@ -15,9 +15,10 @@ extension Database {
     /// A zone as the caller sees it.
     package func zone(_ zone: ZoneID, for caller: Caller) -> Result<Zone, ServiceError> {
         zoneIndex(of: zone, for: caller).map { index in
-            isOwn(caller)
-                ? Database.answer(for: zoneStates[index])
-                : .shared(ZoneID(name: zoneStates[index].name, owner: id.owner))
+            guard !isOwn(caller), let member = member(caller, ofZoneAt: index) else {
+                return Database.answer(for: zoneStates[index])
+            }
+            return .shared(ZoneID(name: zoneStates[index].name, owner: id.owner), isWhole: member.isOfWholeZone)
         }
     }
 
@@ -41,9 +42,12 @@ extension Database {
     /// What a user's own database is to know of their part in a zone.
     package func news(of user: String, inZoneNamed name: String, incarnation: UInt64) -> SharedZoneNews {
         let id = ZoneID(name: name, owner: id.owner)
-        let zone = start(of: user, inZoneNamed: name).map { start in
-            SharedZone(
-                id: id, incarnation: zoneStates[zoneIndexOfName[name]!].incarnation, start: start, run: run(of: start))
+        let zone = zoneIndexOfName[name].flatMap { index in
+            zoneStates[index].member(user).map { member in
+                SharedZone(
+                    id: id, incarnation: zoneStates[index].incarnation, start: member.start, run: run(of: member.start),
+                    isWhole: member.isOfWholeZone)
+            }
         }
         return SharedZoneNews(
             id: id, incarnation: zone?.incarnation ?? incarnation, zone: zone, sequence: sequence, run: run)

@@ -3,6 +3,14 @@ internal import BrumeRecord
 
 /// What a user who takes part in a zone sees of it, and may do there.
 extension ZoneMember {
+    /// Whether the zone is shared with them as a whole.
+    var isOfWholeZone: Bool {
+        switch reach {
+        case .zone: true
+        case .trees: false
+        }
+    }
+
     /// What they may do with a record; nil for one that they don't see.
     func permission(of slot: Int32, in zone: ZoneState) -> Share.Permission? {
         switch reach {

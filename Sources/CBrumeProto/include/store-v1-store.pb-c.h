@@ -244,10 +244,14 @@ struct  Brume__Store__V1__SharedZone
    * of the server that wrote that position
    */
   uint32_t run;
+  /*
+   * only records of it are shared with the user
+   */
+  protobuf_c_boolean in_part;
 };
 #define BRUME__STORE__V1__SHARED_ZONE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__shared_zone__descriptor) \
-    , {0,NULL}, {0,NULL}, 0, 0, 0 }
+    , {0,NULL}, {0,NULL}, 0, 0, 0, 0 }
 
 
 /*

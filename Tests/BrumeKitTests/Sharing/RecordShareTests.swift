@@ -56,9 +56,7 @@ struct RecordShareTests {
         let view = SharedZoneView(bob, try await desk.accept(desk.share("shops"), by: bob).recordID.zoneID)
         #expect(try await desk.ownDatabase.recordZone(for: ShareLinkDesk.zoneID).share == nil)
         let zones = try await [view.database.recordZone(for: view.zoneID)] + view.database.allRecordZones()
-        withKnownIssue("The server says of each zone in a shared database that the whole zone is shared.") {
-            #expect(zones.map(\.share) == [nil, nil])
-        }
+        #expect(zones.map(\.share) == [nil, nil])
     }
 
     @Test("don't tell what deletions of records do that a participant doesn't see")
