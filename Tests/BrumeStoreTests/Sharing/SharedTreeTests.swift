@@ -90,6 +90,23 @@ struct SharedTreeTests {
         #expect(try desk.changes(since: token).token == token, "nothing is left to be told")
     }
 
+    @Test("are not told by name to a user who lost them with the commit that they came with")
+    func cameWithTheEnd() throws {
+        try share("a", with: [guest])
+        try share("b", with: [guest])
+        let desk = shared.desk(of: guest)
+        let first = try desk.changes(since: nil)
+        var edit = ShareEdit()
+        edit.removals = ["for \(guest)"]
+        let tag = try #require(owner.record("s-a")?.system.changeTag)
+        let saved = owner.modify(
+            saves: [.of("secret", parent: .set("a")), .of("s-a", type: Names.shareType, tag: tag)],
+            shares: ["s-a": ShareSave(edit: edit)])
+        #expect(saved.result.saveCodes == [nil, nil])
+        let page = try desk.changes(since: first.token)
+        #expect(Set(page.deleted) == ["a", "s-a"] && page.live.isEmpty)
+    }
+
     @Test("show nothing of what the owner does elsewhere, not even by a token")
     func silence() throws {
         try share("a", with: [guest])
