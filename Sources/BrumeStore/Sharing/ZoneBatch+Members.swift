@@ -25,21 +25,12 @@ extension ZoneBatch {
     ) throws(ServiceError) {
         guard case .trees(let trees) = member?.reach else {
             // For the owner it is a question of its cost alone.
-            guard trees?.movesTrees == true else { return }
-            if trees!.moves(save.name) {
-                let number = try cover(of: save.name, in: zone)
-                if let existing, number != zone.trees.cover(of: existing) {
-                    try shareBudget.takeMove(of: existing, in: zone)
-                }
-            } else if let existing, plan.roots[save.name] != nil {
-                try shareBudget.takeMove(of: existing, in: zone)
-            }
-            return
+            return try takeMove(of: save.name, over: existing, in: zone)
         }
         guard let existing else {
             let number = try cover(of: save.name, in: zone)
             guard trees.parts[number]?.permission == .readWrite else { throw ZoneBatch.isOutside }
-            return
+            return try takeMove(of: save.name, over: nil, in: zone)
         }
         switch save.parent {
         case .unchanged: return
@@ -53,6 +44,22 @@ extension ZoneBatch {
                 throw ZoneBatch.leavesTree
             }
         }
+    }
+
+    /// Takes room for what a save brings into a tree, or takes out of one, with the record.
+    private mutating func takeMove(of name: String, over existing: Int32?, in zone: ZoneState) throws(ServiceError) {
+        if trees == nil { return }
+        guard let existing else {
+            // Records below a name that is free: its record was deleted by somebody who did not see them.
+            let orphans = zone.references.children(of: name)
+            if orphans.isEmpty { return }
+            if plan.roots[name] == nil, try cover(of: name, in: zone) == 0 { return }
+            for orphan in orphans where !zone.isRoot(orphan) { try shareBudget.takeMove(of: orphan, in: zone) }
+            return
+        }
+        guard trees!.movesTrees else { return }
+        let becomesOther = trees!.moves(name) ? try cover(of: name, in: zone) != zone.trees.cover(of: existing) : false
+        if becomesOther || plan.roots[name] != nil { try shareBudget.takeMove(of: existing, in: zone) }
     }
 
     mutating func cover(of name: String, in zone: ZoneState) throws(ServiceError) -> UInt32 {

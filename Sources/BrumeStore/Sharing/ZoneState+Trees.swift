@@ -158,7 +158,7 @@ extension ZoneState {
         return seen.count
     }
 
-    private func isRoot(_ slot: Int32) -> Bool {
+    func isRoot(_ slot: Int32) -> Bool {
         guard slots.marks(of: slot).contains(.sharing) else { return false }
         return !slots.withBytes(of: slot) { StoredRecord.rootedShare(of: $0) }.isEmpty
     }

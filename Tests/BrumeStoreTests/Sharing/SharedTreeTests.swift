@@ -227,6 +227,39 @@ struct SharedTreeTests {
         shared.expectSound()
     }
 
+    /// Saves more records below another one than one request may move.
+    private func fill(_ parent: String) throws {
+        for start in stride(from: 0, through: StoreLimits.movedRecordsPerRequest, by: 500) {
+            let saves = (start..<start + 500).map { RecordSave<CheckedFields>.of("i\($0)", parent: .set(parent)) }
+            #expect(owner.modify(saves: saves).commit != nil)
+        }
+    }
+
+    @Test("don't come in any number with a root that gets another parent in the same request")
+    func movedRoot() throws {
+        for name in ["shelf", "list"] { try owner.save(name) }
+        try fill("list")
+        let saved = owner.modify(
+            policy: .changedKeys, saves: [.of("s-list", type: Names.shareType), .of("list", parent: .set("shelf"))],
+            shares: ["s-list": ShareSave(root: "list")])
+        #expect(saved.result.saveCodes.contains(.limitExceeded) && saved.commit == nil)
+    }
+
+    @Test("don't come in any number below a parent that was deleted and is made again", arguments: [false, true])
+    func parentMadeAgain(isByGuest: Bool) throws {
+        try share("above", with: [guest])
+        try owner.save("shelf", parent: .set("above"))
+        try share("list", with: [other])
+        #expect(owner.modify(policy: .changedKeys, saves: [.of("list", parent: .set("shelf"))]).commit != nil)
+        try fill("list")
+        // Roots keep no guest from deleting their parents.
+        #expect(shared.desk(of: guest).modify(deletions: ["shelf"]).result.deletionCodes == [nil])
+        #expect(owner.modify(deletions: ["s-list"]).result.deletionCodes == [nil])
+        let again = (isByGuest ? shared.desk(of: guest) : owner).modify(saves: [.of("shelf", parent: .set("above"))])
+        #expect(again.result.saveCodes == [.limitExceeded])
+        shared.expectSound()
+    }
+
     @Test("are left by nobody for others, and their roots are deleted by their owner alone")
     func roots() throws {
         try share("a", with: [guest, other])
