@@ -11,7 +11,7 @@ internal import BrumeModel
 /// than the records that it reads, and than the server's system fields (``Limits/commitBytes``).
 struct ByteBudget: Sendable {
     /// The rest of a frame is for what stands beside the records: errors, lengths and nesting.
-    var answer = Database.completedPageBytes
+    var answer = PageRoom.completedBytes
     /// Bytes of stored records that may still be read.
     private(set) var merged = Limits.mergedBytesPerRequest
     /// Fields of stored records that may still be read.

@@ -1,13 +1,6 @@
 package import BrumeModel
 
 extension Database {
-    /// Bytes that a page may reach when it completes the commit that it is in: below ``Limits/frameBytes`` with room
-    /// for the rest of the message.
-    static let completedPageBytes = 3 * 1024 * 1024 + 512 * 1024
-
-    /// What a deletion costs in a page beside its name and type: tags, lengths and nesting.
-    static let deletionOverheadBytes = 16
-
     /// One page of what changed in a custom zone since a token: each record once, in its latest state, oldest change
     /// first.
     ///
@@ -107,13 +100,11 @@ extension Database {
 
     private func page(
         ofZoneAt index: Int, for caller: Caller, after position: ChangePosition, firstFetchHead: ChangePosition,
-        countLimit: Int?,
-        desiredKeys: DesiredKeys?
+        countLimit: Int?, desiredKeys: DesiredKeys?
     ) -> ZoneChangesPage<SharedBytes, ChangeToken> {
         var records: [SharedBytes] = []
         var deletions: [DeletedRecord] = []
-        var bytes = 0
-        var fieldsRead = 0
+        var room = PageRoom(countLimit: countLimit)
         var last = position
         var moreComing = false
         let slots = zoneStates[index].slots
@@ -123,30 +114,18 @@ extension Database {
             if slots.position(of: entry.slot) != entry.position || isDeleted && entry.position <= firstFetchHead {
                 continue
             }
-            let count = records.count + deletions.count
             let shown =
                 isDeleted
                 ? ShownRecord(SharedBytes())
                 : self.shown(entry.slot, of: slots, desiredKeys, zone: zoneStates[index].incarnation, to: caller.user)
-            if desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot)) }
+            let fields = desiredKeys == nil ? 0 : Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot))
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
-            let cost =
-                deletion.map { $0.name.utf8.count + $0.type.utf8.count + Database.deletionOverheadBytes }
-                ?? shown.cost
-            if count > 0 {
-                let isFull =
-                    count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes
-                    || fieldsRead > Limits.pageFieldsRead
-                let completesCommit =
-                    entry.position.sequence == last.sequence && count < countLimit ?? .max
-                    && bytes + cost <= Database.completedPageBytes
-                if isFull, !completesCommit {
-                    moreComing = true
-                    break
-                }
+            let goesOn = entry.position.sequence == last.sequence
+            guard room.take(deletion.map(PageRoom.cost) ?? shown.cost, fields: fields, goesOn: goesOn) else {
+                moreComing = true
+                break
             }
             if let deletion { deletions.append(deletion) } else { records.append(shown.record) }
-            bytes += cost
             last = entry.position
         }
         // At the end nothing comes after the last change, whether or not it was of a kind that the page shows.

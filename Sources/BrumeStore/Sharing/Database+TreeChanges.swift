@@ -37,60 +37,37 @@ extension Database {
         // A token that says nothing of a block is behind all that stands at its position.
         if last.inner == .start { last.inner = last.outer == .start ? .start : .last }
         var feed = TreeFeed(zone, member, after: last, known: firstFetchHead)
-        var page = ZoneChangesPage<SharedBytes, ChangeToken>(
-            records: [], deletions: [],
-            token: token ?? ChangeToken(kind: .zone, epoch: 0, incarnation: 0, position: .start),
-            moreComing: false)
-        var bytes = 0
-        var fieldsRead = 0
-        while let next = feed.next() {
-            let count = page.records.count + page.deletions.count
-            var shown: ShownRecord?
-            var cost = 0
+        var records: [SharedBytes] = []
+        var deletions: [DeletedRecord] = []
+        var room = PageRoom(countLimit: countLimit, completedItems: StoreLimits.treeItemsPerPage)
+        var moreComing = false
+        while !moreComing, let next = feed.next() {
+            let isLate = feed.lookCount > StoreLimits.treeEntriesPerPage
+            let goesOn =
+                next.place.outer.sequence == last.outer.sequence && next.place.inner.sequence == last.inner.sequence
             switch next.item {
-            case .nothing:
-                last = next.place
-                if feed.lookCount <= StoreLimits.treeEntriesPerPage { continue }
-                page.moreComing = true
+            case .nothing: moreComing = isLate
             case .record(let slot):
-                let record = self.shown(
-                    slot, of: zone.slots, desiredKeys, zone: zone.incarnation, to: caller.user)
-                if desiredKeys != nil {
-                    fieldsRead += Database.fieldsReadAtMost(inBytes: zone.slots.byteCount(of: slot))
-                }
-                (shown, cost) = (record, record.cost)
-            case .deletion(let name, let type):
-                cost = name.utf8.count + type.utf8.count + Database.deletionOverheadBytes
+                let shown = shown(slot, of: zone.slots, desiredKeys, zone: zone.incarnation, to: caller.user)
+                let fields = desiredKeys == nil ? 0 : Database.fieldsReadAtMost(inBytes: zone.slots.byteCount(of: slot))
+                moreComing = !room.take(shown.cost, fields: fields, goesOn: goesOn, isLate: isLate)
+                if moreComing { continue }
+                records.append(shown.record)
+            case .deletion(let deletion):
+                moreComing = !room.take(PageRoom.cost(of: deletion), fields: 0, goesOn: goesOn, isLate: isLate)
+                if moreComing { continue }
+                deletions.append(deletion)
             }
-            if page.moreComing { break }
-            if count > 0 {
-                let isFull =
-                    count >= countLimit ?? Limits.changesPerPage || bytes + cost > Limits.pageBytes
-                    || fieldsRead > Limits.pageFieldsRead || feed.lookCount > StoreLimits.treeEntriesPerPage
-                let completesCommit =
-                    next.place.outer.sequence == last.outer.sequence
-                    && next.place.inner.sequence == last.inner.sequence
-                    && count < countLimit ?? StoreLimits.treeItemsPerPage
-                    && bytes + cost <= Database.completedPageBytes
-                if isFull, !completesCommit {
-                    page.moreComing = true
-                    break
-                }
-            }
-            switch next.item {
-            case .nothing: preconditionFailure("nothing is told")
-            case .record: page.records.append(shown!.record)
-            case .deletion(let name, let type): page.deletions.append(DeletedRecord(name: name, type: type))
-            }
-            bytes += cost
             last = next.place
         }
-        if !page.moreComing { last = TreePlace(outer: head, inner: .start) }
-        page.token = ChangeToken(
-            kind: .zone, epoch: run(of: max(head, last.outer, last.inner)),
-            incarnation: incarnation(ofZoneAt: index, for: caller),
-            position: last.outer, firstFetchHead: firstFetchHead > last.outer ? firstFetchHead : .start,
-            pageHead: page.moreComing ? head : .start, blockPosition: last.inner)
-        return page
+        if !moreComing { last = TreePlace(outer: head, inner: .start) }
+        return ZoneChangesPage(
+            records: records, deletions: deletions,
+            token: ChangeToken(
+                kind: .zone, epoch: run(of: max(head, last.outer, last.inner)),
+                incarnation: incarnation(ofZoneAt: index, for: caller), position: last.outer,
+                firstFetchHead: firstFetchHead > last.outer ? firstFetchHead : .start,
+                pageHead: moreComing ? head : .start, blockPosition: last.inner),
+            moreComing: moreComing)
     }
 }
