@@ -1,4 +1,5 @@
 internal import BrumeGeodesy
+internal import BrumeModel
 
 /// Reads places, the farthest first: of the squares of the Earth those that reach farthest away, which are cut into
 /// smaller ones where they hold many records.
@@ -26,8 +27,8 @@ struct FarReader {
     private let centre: Geodesic.Coordinate
     /// Records that are farther away were given before.
     private let last: Double?
-    /// A heap: the square that reaches farthest comes first.
-    private var squares: [Square] = []
+    /// The square that reaches farthest comes first.
+    private var squares = Heap<Square> { $0.metres > $1.metres }
     /// The reader of the square that is being read.
     var reader: RangeReader?
 
@@ -46,7 +47,7 @@ struct FarReader {
 
     /// Cuts the square that reaches farthest, or begins to read it.
     mutating func goOn() {
-        let square = pop()
+        let square = squares.pop()
         let range = IndexKeys.square(square.number, halvings: square.halvings)
         if square.halvings == IndexKeys.cellBits || index.tree.estimate(range) <= FarReader.fewRecords {
             reader = RangeReader(index, [range], isFalling: false)
@@ -62,26 +63,6 @@ struct FarReader {
         let (middle, radius) = IndexKeys.circle(around: number, halvings: halvings)
         let distance = Geodesic.distance(from: centre, to: middle)
         if let last, distance - radius > last { return }
-        squares.append(Square(number: number, halvings: halvings, metres: distance + radius))
-        var child = squares.count - 1
-        while child > 0, squares[child].metres > squares[(child - 1) / 2].metres {
-            squares.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
-    }
-
-    private mutating func pop() -> Square {
-        squares.swapAt(0, squares.count - 1)
-        let first = squares.removeLast()
-        var parent = 0
-        while true {
-            var largest = parent
-            for child in 2 * parent + 1...2 * parent + 2 where child < squares.count {
-                if squares[child].metres > squares[largest].metres { largest = child }
-            }
-            if largest == parent { return first }
-            squares.swapAt(parent, largest)
-            parent = largest
-        }
+        squares.push(Square(number: number, halvings: halvings, metres: distance + radius))
     }
 }

@@ -9,7 +9,7 @@ struct SharedTrees: Sendable {
     /// By number; those that ended and are of interest among them. A number is not used again.
     private(set) var trees: [UInt32: SharedTree] = [:]
     private(set) var numberOfShare: [String: UInt32] = [:]
-    /// Of numbers without a tree, the record is in none.
+    /// A record whose number no tree has is in none.
     private(set) var numbers = TreeNumbers()
     /// Users who do not own the zone, by record name.
     private(set) var members: [String: TreeMember] = [:]

@@ -1,24 +1,5 @@
 internal import BrumeModel
 
-/// A place among what a user is told of shared trees.
-///
-/// What was in a tree when the user accepted its share, or lost it, comes as one block at that position, whatever its
-/// own position: so a device is told all of it that knew nothing of the tree until then. Within a block its own
-/// position says the order.
-struct TreePlace: Comparable {
-    var outer: ChangePosition
-    var inner: ChangePosition
-
-    /// What stands at the position by itself.
-    init(_ position: ChangePosition) { (outer, inner) = (position, position) }
-
-    init(outer: ChangePosition, inner: ChangePosition) { (self.outer, self.inner) = (outer, inner) }
-
-    static func < (one: TreePlace, other: TreePlace) -> Bool {
-        one.outer != other.outer ? one.outer < other.outer : one.inner < other.inner
-    }
-}
-
 /// What a user is told of the trees in which they take part, from a place on: one feed out of those of the trees.
 ///
 /// - Of each tree its members, those that were there at the acceptance in a block at it, and what left since then.
@@ -29,7 +10,7 @@ struct TreePlace: Comparable {
 struct TreeFeed {
     enum Item {
         case record(Int32)
-        case deletion(name: String, type: String)
+        case deletion(DeletedRecord)
         /// There is nothing to be told up to here: what stood there went on, or is told elsewhere.
         case nothing
     }
@@ -53,8 +34,7 @@ struct TreeFeed {
 
     private let zone: ZoneState
     private let member: TreeMember
-    /// A heap by place.
-    private var sources: [Source] = []
+    private var sources = Heap<Source> { $0.place < $1.place }
     /// Entries that were looked at.
     private(set) var lookCount = 0
 
@@ -100,41 +80,14 @@ struct TreeFeed {
     /// The next thing to be told; nil at the end.
     mutating func next() -> (place: TreePlace, item: Item)? {
         guard let first = sources.first else { return nil }
-        let found = (place: first.place, item: first.item)
         var source = first
-        if advance(&source) {
-            sources[0] = source
-        } else {
-            sources.swapAt(0, sources.count - 1)
-            sources.removeLast()
-        }
-        sink(0)
-        return found
+        if advance(&source) { sources.replaceFirst(with: source) } else { _ = sources.pop() }
+        return (first.place, first.item)
     }
 
     private mutating func add(_ reader: Reader, block: ChangePosition = .start) {
-        var source = Source(
-            reader: reader, block: block, place: TreePlace(.start), item: .nothing)
-        guard advance(&source) else { return }
-        sources.append(source)
-        var index = sources.count - 1
-        while index > 0, sources[index].place < sources[(index - 1) / 2].place {
-            sources.swapAt(index, (index - 1) / 2)
-            index = (index - 1) / 2
-        }
-    }
-
-    private mutating func sink(_ start: Int) {
-        var index = start
-        while true {
-            var least = index
-            for child in [2 * index + 1, 2 * index + 2] where child < sources.count {
-                if sources[child].place < sources[least].place { least = child }
-            }
-            if least == index { return }
-            sources.swapAt(least, index)
-            index = least
-        }
+        var source = Source(reader: reader, block: block, place: TreePlace(.start), item: .nothing)
+        if advance(&source) { sources.push(source) }
     }
 
     /// Moves a source to what it tells next; false at its end.
@@ -172,7 +125,7 @@ struct TreeFeed {
                 let wasSeen = !isLost || departure.entered.sequence < end.sequence
                 source.item =
                     wasSeen && !isVisible(departure.name)
-                    ? .deletion(name: departure.name, type: departure.type) : .nothing
+                    ? .deletion(DeletedRecord(name: departure.name, type: departure.type)) : .nothing
                 if case .nothing = source.item, goesOn(&looks) { continue }
                 return true
             }
@@ -203,7 +156,9 @@ struct TreeFeed {
         return entered.sequence < end.sequence
     }
 
-    private func deletion(of slot: Int32) -> Item { .deletion(name: zone[slot].name, type: zone[slot].type) }
+    private func deletion(of slot: Int32) -> Item {
+        .deletion(DeletedRecord(name: zone[slot].name, type: zone[slot].type))
+    }
 
     /// Whether there is a record of a name that the user sees.
     private func isVisible(_ name: String) -> Bool {
@@ -212,45 +167,9 @@ struct TreeFeed {
     }
 }
 
-extension TreeMember {
-    /// The position of the last thing that the user can have been told of.
-    func head(_ trees: SharedTrees) -> ChangePosition {
-        var head = max(start, floor, ended.last?.end ?? .start)
-        for (number, part) in parts { head = max(head, part.acceptance, trees.trees[number]?.head ?? .start) }
-        return head
-    }
-
-    /// Whether deletions behind a position are all known that the user is to be told of.
-    ///
-    /// - Parameter isInBlock: Whether some of what stands as a block at the position was not told.
-    func reaches(back position: ChangePosition, isInBlock: Bool, _ trees: SharedTrees) -> Bool {
-        if position < floor { return false }
-        for (number, part) in parts {
-            if max(position, part.acceptance) < trees.trees[number]?.departureFloor ?? .start { return false }
-        }
-        return ended.allSatisfy { part in
-            part.end < position || part.end == position && !isInBlock
-                || max(position, part.acceptance) >= trees.trees[part.tree]?.departureFloor ?? .start
-        }
-    }
-}
-
-extension ChangePosition {
-    /// Behind every position.
-    static let last = ChangePosition(rawValue: .max)
-
-    /// The position before this one.
-    var before: ChangePosition { ChangePosition(rawValue: rawValue - 1) }
-}
-
 extension [SharedTree.Departure] {
     /// The index of the first one behind a position.
     func firstIndex(after position: ChangePosition) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle].position > position { high = middle } else { low = middle + 1 }
-        }
-        return low
+        SortedSearch.firstIndex(from: 0, count: count) { self[$0].position > position ? 1 : -1 }.index
     }
 }
