@@ -253,7 +253,7 @@ package struct SnapshotBlock: Equatable, Sendable {
     package var askedZones: [AskedZone]
     package var trees: [SnapshotTree]
     package var treeMembers: [SnapshotTreeMember]
-    /// Of each tree in the order of their positions, also from block to block.
+    /// Those of one tree stand in the order of their positions, also from block to block.
     package var departures: [SnapshotDeparture]
 
     package init(

@@ -39,7 +39,7 @@ extension Shard {
             let name = zone.zone.name
             var told = Set<DatabaseID>()
             if mayChange {
-                // Of those who come to single records or leave them the commit says who they are.
+                // Where single records are shared, the commit says who comes to them or leaves.
                 let users = zone.trees.map { trees in
                     trees.reduce(into: Set<String>()) { if $1.recordTypes == nil { $0.formUnion($1.users) } }
                 }
@@ -60,7 +60,7 @@ extension Shard {
                 }
                 continue
             }
-            // Of records that they don't see users are told nothing, not even that they changed.
+            // A user is told nothing of records that they don't see, not even that they changed.
             for (user, types) in TouchedTree.typesByUser(trees) {
                 guard let member = loaded.members.member(user, ofZoneNamed: name), !told.contains(member.home) else {
                     continue

@@ -37,8 +37,9 @@ enum RecordsCommands {
                 {"reference": "…"}.
                 """,
                 """
-                Fields that are not named stay, and so does the parent. When somebody else changes the record meanwhile: exit \
-                code 4. Whoever takes part in the share of a record makes new ones with a --parent that is shared with them.
+                Fields that are not named stay, and so does the parent. When somebody else changes the record \
+                meanwhile: exit code 4. Whoever takes part in the share of a record makes new ones with a --parent \
+                that is shared with them.
                 """,
                 CommandOptions.clientNote,
             ],

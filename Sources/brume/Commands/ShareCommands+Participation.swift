@@ -15,8 +15,8 @@ extension ShareCommands {
             options: [CommandOptions.json] + CommandOptions.client,
             notes: [
                 """
-                Prints the zone and its owner, whom other commands take as --owner. Accepting again changes nothing. Of a zone \
-                from which a record is shared, that record and what is below it can be seen.
+                Prints the zone and its owner, whom other commands take as --owner. Accepting again changes nothing. \
+                Where a record is shared, that record and what is below it can be seen.
                 """, CommandOptions.clientNote,
             ],
             body: .asynchronous(accept)),
