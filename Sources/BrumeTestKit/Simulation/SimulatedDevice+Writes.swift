@@ -120,7 +120,9 @@ extension SimulatedDevice {
             }
             if generator.oneIn(8) { fields["up"] = .some(nil) }
             let other = generator.pick(Self.recordNames)
-            if generator.oneIn(8), other != name { parent = .set(other) }
+            // What is shared with a record stands below it.
+            let isBelow = generator.oneIn(simulation.options.sharesRecords ? 2 : 8)
+            if isBelow, other != name { parent = .set(other) }
             if generator.oneIn(12) { parent = .removed }
         }
         let known = isPublic ? "public" : zone
