@@ -178,7 +178,7 @@ struct ZoneBatch {
     private mutating func planTrees(in zone: ZoneState) {
         if zone.trees.isEmpty && plan.roots.isEmpty { return }
         trees = BatchTrees(
-            modification, in: zone, member, hasNewShares: !plan.isEmpty, steps: shareBudget.moveSteps)
+            modification, in: zone, member, plan, steps: shareBudget.moveSteps)
         if member != nil, trees!.movesTrees { isAtomic = true }
     }
 

@@ -8,6 +8,8 @@ internal import BrumeModel
 /// is taken, and counted.
 struct BatchTrees {
     private let member: ZoneMember?
+    /// The records that the batch is to share.
+    private let newRoots: Set<String>
     /// The parents that saves set or take away.
     private var parents: [String: String] = [:]
     /// Whether trees may change in ways that their numbers do not tell yet.
@@ -19,12 +21,13 @@ struct BatchTrees {
     /// - Parameter member: The part of a caller who does not own the zone: what they don't see is as if it were not
     ///   there.
     init(
-        _ modification: ZoneModification<CheckedFields>, in zone: ZoneState, _ member: ZoneMember?, hasNewShares: Bool,
+        _ modification: ZoneModification<CheckedFields>, in zone: ZoneState, _ member: ZoneMember?, _ plan: SharePlan,
         steps: Int
     ) {
         self.member = member
+        newRoots = Set(plan.roots.keys)
         stepsLeft = steps
-        var movesTrees = hasNewShares
+        var movesTrees = !plan.isEmpty
         var moved: [String] = []
         for save in modification.saves {
             let parent: String
@@ -51,6 +54,9 @@ struct BatchTrees {
         self.movesTrees = movesTrees
     }
 
+    /// Stands for the trees that begin with the batch.
+    private static let newTree = UInt32.max
+
     /// Whether the batch gives a record another parent, or is the first to give it one.
     func moves(_ name: String) -> Bool { parents[name] != nil }
 
@@ -59,7 +65,8 @@ struct BatchTrees {
         parents[zone[slot].name] ?? zone.kinship(of: slot).parent
     }
 
-    /// The number of the tree that covers a record after the batch, or would if there were such a record; 0 for none.
+    /// The number of the tree that covers a record after the batch, or would if there were such a record; 0 for none,
+    /// ``newTree`` for one that begins with the batch.
     mutating func cover(of name: String, in zone: ZoneState) -> UInt32 {
         var path: [String] = []
         var current = name
@@ -77,6 +84,10 @@ struct BatchTrees {
             let stands = slot != nil && !movesTrees
             if let number = stands ? nil : known[current] {
                 found = number
+                break
+            }
+            if newRoots.contains(current) {
+                found = BatchTrees.newTree
                 break
             }
             if let slot, let number = zone.trees.numberOfShare[zone.kinship(of: slot).share] {

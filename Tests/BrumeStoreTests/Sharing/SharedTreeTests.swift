@@ -245,6 +245,17 @@ struct SharedTreeTests {
         #expect(saved.result.saveCodes.contains(.limitExceeded) && saved.commit == nil)
     }
 
+    @Test("don't come in any number with a record that is put below the new root in the same request")
+    func movedBelowRoot() throws {
+        for name in ["list", "shelf"] { try owner.save(name) }
+        try fill("shelf")
+        let saved = owner.modify(
+            policy: .changedKeys,
+            saves: [.of("s-list", type: Names.shareType), .of("list"), .of("shelf", parent: .set("list"))],
+            shares: ["s-list": ShareSave(root: "list")])
+        #expect(saved.result.saveCodes.contains(.limitExceeded) && saved.commit == nil)
+    }
+
     @Test("don't come in any number below a parent that was deleted and is made again", arguments: [false, true])
     func parentMadeAgain(isByGuest: Bool) throws {
         try share("above", with: [guest])
