@@ -13,7 +13,7 @@ extension TreeMember {
     ///
     /// - Parameter isInBlock: Whether some of what stands as a block at the position was not told.
     func reaches(back position: ChangePosition, isInBlock: Bool, _ trees: SharedTrees) -> Bool {
-        if position < floor { return false }
+        if position < floor || position == floor && isInBlock { return false }
         for (number, part) in parts {
             if max(position, part.acceptance) < trees.trees[number]?.departureFloor ?? .start { return false }
         }
