@@ -131,7 +131,7 @@ struct ZoneState: Sendable {
         if let known = found {
             slot = known
             replacesEntry = true
-            if !trees.isEmpty, !slots.isDeleted(known) { former = kinship(of: known) }
+            if !trees.isIdle, !slots.isDeleted(known) { former = kinship(of: known) }
             let packedBytes = slots.packedBytes(of: known)
             ownBytes -= slots.approximateBytes(of: known)
             if slots.isDeleted(known) {
@@ -169,7 +169,7 @@ struct ZoneState: Sendable {
             references.remove(from, of: slot)
             references.add(to, of: slot, by: references.user(of: slots[slot]))
         }
-        if !trees.isEmpty || marks.contains(.sharing) { noteInTrees(slot, at: position, former: former) }
+        if !trees.isIdle || marks.contains(.sharing) { noteInTrees(slot, at: position, former: former) }
         noteChange(at: position, slot: slot, replacesEntry: replacesEntry)
         return slot
     }

@@ -14,6 +14,9 @@ struct BatchTrees {
     private var parents: [String: String] = [:]
     /// Whether trees may change in ways that their numbers do not tell yet.
     let movesTrees: Bool
+    /// Whether it moves records with others below them, but for those that it is to share, or ends shares: then no tree
+    /// that was made ready is one after it.
+    let movesOthersThanRoots: Bool
     private var known: [String: UInt32] = [:]
     /// Steps that are left; below 0 when they were too many.
     private(set) var stepsLeft: Int
@@ -28,6 +31,7 @@ struct BatchTrees {
         newRoots = Set(plan.roots.keys)
         stepsLeft = steps
         var movesTrees = !plan.isEmpty
+        var movesOthersThanRoots = false
         var moved: [String] = []
         for save in modification.saves {
             let parent: String
@@ -40,18 +44,24 @@ struct BatchTrees {
             if let slot {
                 if zone.kinship(of: slot).parent == parent { continue }
                 moved.append(parent)
-                if !zone.references.children(of: save.name).isEmpty { movesTrees = true }
+            }
+            if slot != nil || !newRoots.isEmpty, !zone.references.children(of: save.name).isEmpty {
+                if slot != nil { movesTrees = true }
+                if !newRoots.contains(save.name) { movesOthersThanRoots = true }
             }
             parents[save.name] = parent
         }
         // They may lead in a circle.
         let parents = parents
         if moved.contains(where: { parents[$0] != nil }) { movesTrees = true }
-        for name in modification.deletions where !movesTrees {
-            guard let slot = zone.liveSlot(of: name), zone.isVisible(slot, to: member) else { continue }
-            movesTrees = zone.slots.marks(of: slot).contains(.sharing)
+        for name in modification.deletions where !movesTrees || !newRoots.isEmpty {
+            guard let slot = zone.liveSlot(of: name), zone.isVisible(slot, to: member),
+                zone.slots.marks(of: slot).contains(.sharing)
+            else { continue }
+            (movesTrees, movesOthersThanRoots) = (true, true)
         }
         self.movesTrees = movesTrees
+        self.movesOthersThanRoots = movesOthersThanRoots
     }
 
     /// Stands for the trees that begin with the batch.

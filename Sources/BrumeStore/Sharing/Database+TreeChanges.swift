@@ -9,9 +9,11 @@ extension Database {
     func settleTrees(inZoneAt index: Int) -> [TouchedTree]? {
         let history = history
         return zoneStates.withUnsafeMutableBufferPointer { zones in
-            if !zones[index].trees.isUnsettled { return zones[index].trees.isEmpty ? nil : [] }
+            let hadTrees = !zones[index].trees.isEmpty
+            if !zones[index].trees.isUnsettled { return hadTrees ? [] : nil }
             zones[index].settleTrees(history: history)
-            return zones[index].trees.takeTouched()
+            let touched = zones[index].trees.takeTouched()
+            return hadTrees || !zones[index].trees.isEmpty ? touched : nil
         }
     }
 

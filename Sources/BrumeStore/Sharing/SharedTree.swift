@@ -96,6 +96,12 @@ struct SharedTree: Sendable {
         feed.append(place, slot: slot, replacesEntry: false)
     }
 
+    /// Takes the members that were found before the tree began: it has none yet.
+    mutating func take(_ prepared: TreePreparation) {
+        (feed, count) = (prepared.feed, prepared.count)
+        feed.noteStale(prepared.staleCount)
+    }
+
     /// A member changes.
     mutating func change(_ slot: Int32, at position: ChangePosition) {
         feed.append(position, slot: slot, replacesEntry: true)

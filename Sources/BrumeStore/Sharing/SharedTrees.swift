@@ -27,18 +27,26 @@ struct SharedTrees: Sendable {
     private var changedUsers: Set<String> = []
     /// Shares that the commit in hand began, by number.
     var begun: [UInt32] = []
+    /// Trees that are made ready for shares to come, by the names of their roots.
+    var preparations: [String: TreePreparation] = [:]
+    /// What the commit in hand deleted of them although others stand below it.
+    var deletedParents: [(root: String, name: String)] = []
     /// Records that were loaded, while loading.
     private var loaded: [(slot: Int32, tree: UInt32, entered: ChangePosition)] = []
 
-    /// Whether there are no trees: then nothing has to be noted.
     var isEmpty: Bool { trees.isEmpty }
 
+    /// Whether there is nothing that has to be kept in step with records.
+    var isIdle: Bool { trees.isEmpty && preparations.isEmpty }
+
     /// Whether a commit's changes are not settled yet.
-    var isUnsettled: Bool { !events.isEmpty || !begun.isEmpty }
+    var isUnsettled: Bool { !events.isEmpty || !begun.isEmpty || !deletedParents.isEmpty }
 
     /// About what it takes in memory.
     var approximateBytes: Int {
-        isEmpty ? 0 : treeBytes + numbers.approximateBytes + members.count * SharedTrees.memberBytes
+        if isIdle { return 0 }
+        return treeBytes + numbers.approximateBytes + members.count * SharedTrees.memberBytes
+            + preparations.values.reduce(0) { $0 + $1.approximateBytes }
     }
 
     /// The same, counted anew.
@@ -79,7 +87,16 @@ struct SharedTrees: Sendable {
         departureCount += trees[number]!.departures.count - departures
     }
 
-    mutating func set(_ number: UInt32, of slot: Int32) { numbers[slot] = number }
+    mutating func set(_ number: UInt32, of slot: Int32) {
+        if !preparations.isEmpty, number != 0 { breakPreparation(numbers[slot], unless: number) }
+        numbers[slot] = number
+    }
+
+    /// A record goes from a tree that is made ready into another one.
+    private mutating func breakPreparation(_ former: UInt32, unless number: UInt32) {
+        guard former != number, let root = preparations.first(where: { $0.value.number == former })?.key else { return }
+        preparations[root]!.isBroken = true
+    }
 
     /// Forgets the older half of the departures of the largest trees, until there are fewer than a limit says by an
     /// eighth: what happens in others expires no token of a small one.
@@ -141,13 +158,30 @@ struct SharedTrees: Sendable {
     }
 
     private mutating func begin(_ share: String, at position: ChangePosition) -> UInt32 {
-        lastNumber += 1
+        let number = takeNumber()
         let tree = SharedTree(share: share, since: position)
         treeBytes += tree.approximateBytes
-        trees[lastNumber] = tree
-        numberOfShare[share] = lastNumber
-        begun.append(lastNumber)
+        trees[number] = tree
+        numberOfShare[share] = number
+        begun.append(number)
+        return number
+    }
+
+    /// A number for a tree to come.
+    mutating func takeNumber() -> UInt32 {
+        lastNumber += 1
         return lastNumber
+    }
+
+    /// Makes a tree that was made ready that of a share, in which nobody takes part yet.
+    mutating func adopt(_ prepared: TreePreparation, inPlaceOf number: UInt32) {
+        guard var tree = trees.removeValue(forKey: number) else { return }
+        treeBytes -= tree.approximateBytes
+        tree.take(prepared)
+        treeBytes += tree.approximateBytes
+        trees[prepared.number] = tree
+        numberOfShare[tree.share] = prepared.number
+        preparations[prepared.root] = nil
     }
 
     /// Takes a tree, and returns whether its share has no other.
@@ -217,7 +251,7 @@ struct SharedTrees: Sendable {
         treeBytes -= trees[number]!.approximateBytes
         trees[number] = nil
         endedNumbers.removeAll { $0 == number }
-        if trees.isEmpty { numbers = TreeNumbers() }
+        if isIdle { numbers = TreeNumbers() }
     }
 
     /// Drops the oldest trees that ended while they hold more records than a limit says, but for the newest one.
@@ -228,8 +262,13 @@ struct SharedTrees: Sendable {
         while count > limit || endedNumbers.count > StoreLimits.endedTreesPerZone, endedNumbers.count > 1 {
             let oldest = endedNumbers[0]
             count -= trees[oldest]!.count
-            for user in trees[oldest]!.told { members[user]!.forgetEnds(of: oldest) }
-            drop(oldest)
+            forgetEnded(oldest)
         }
+    }
+
+    /// Drops a tree that ended. Whoever was to be told of it starts over.
+    mutating func forgetEnded(_ number: UInt32) {
+        for user in trees[number]!.told { members[user]!.forgetEnds(of: number) }
+        drop(number)
     }
 }

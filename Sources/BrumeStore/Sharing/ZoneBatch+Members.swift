@@ -58,6 +58,11 @@ extension ZoneBatch {
             return
         }
         guard trees!.movesTrees else { return }
+        if plan.roots[name] != nil, !trees!.movesOthersThanRoots,
+            zone.isReady(treeBelow: name, before: secretPlace.sequence)
+        {
+            return
+        }
         let becomesOther = trees!.moves(name) ? try cover(of: name, in: zone) != zone.trees.cover(of: existing) : false
         if becomesOther || plan.roots[name] != nil { try shareBudget.takeMove(of: existing, in: zone) }
     }

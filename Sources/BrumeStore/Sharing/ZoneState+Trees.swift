@@ -34,7 +34,7 @@ extension ZoneState {
             let name = slots[slot].name
             if name != Names.zoneShare { trees.note(share, named: name, at: position) }
         }
-        if trees.isEmpty { return }
+        if trees.isIdle { return }
         trees.events.append(
             .put(
                 slot: slot, position: position, isNew: former == nil,
@@ -43,7 +43,8 @@ extension ZoneState {
 
     /// Notes that a record is about to be deleted.
     mutating func noteDeletionInTrees(_ slot: Int32, at position: ChangePosition) {
-        if trees.isEmpty { return }
+        if trees.isIdle { return }
+        noteDeletionInPreparations(slot)
         let number = trees.numbers[slot]
         if let tree = trees.trees[number] {
             let (name, type) = (slots[slot].name, slots[slot].type)
@@ -73,12 +74,16 @@ extension ZoneState {
     // MARK: What the commit changed
 
     private mutating func settleChanges(_ settling: inout TreeSettling) {
-        let (events, begun) = (trees.events, trees.begun)
+        let adopted = adoptPreparedTrees()
+        let events = trees.events
+        let begun = trees.begun.filter { !adopted.contains($0) }
         (trees.events, trees.begun) = ([], [])
         var finder = TreeFinder()
         for event in events {
             guard case .put(let slot, _, _, let mayMove) = event, mayMove else { continue }
             settling.changed.insert(slot)
+            // All that was made ready is below its root already.
+            if adopted.contains(trees.numbers[slot]), isRoot(slot) { continue }
             if !references.children(of: slots[slot].name).isEmpty { finder.trustsNone = true }
         }
         if !begun.isEmpty { finder.trustsNone = true }
@@ -110,6 +115,7 @@ extension ZoneState {
                 if number != former || isNew { settling.pending.append(slot) }
             }
         }
+        followInPreparations(events)
     }
 
     /// Puts a record that the commit changed into the tree that covers it now.
@@ -126,7 +132,8 @@ extension ZoneState {
             // With all that comes with the share, in order.
             settling.moving[slot] = 0
         } else {
-            enterTrees(slot, number, at: position, entered: isNew ? nil : position)
+            let comesWithShare = trees.trees[number]?.since.sequence == settling.sequence
+            enterTrees(slot, number, at: position, entered: isNew || comesWithShare ? nil : position)
         }
     }
 
@@ -208,7 +215,8 @@ extension ZoneState {
             type: slots[slot].type)
         trees.update(number) { tree in
             tree.leave(slot)
-            tree.append(departure)
+            // Out of a tree that begins with this very commit nobody saw it go.
+            if tree.since.sequence < position.sequence { tree.append(departure) }
         }
         trees.touch(number, departure.type)
     }

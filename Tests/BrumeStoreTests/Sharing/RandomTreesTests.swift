@@ -22,6 +22,7 @@ struct RandomTreesTests {
         let counts = run.counts
         #expect(counts.accepted > 0 && counts.shared > 2 && counts.moved > 2, "seed \(seed) tries \(counts)")
         #expect(counts.guestSaves > 0 && counts.guestRefusals > 2, "seed \(seed) tries \(counts)")
+        #expect(counts.prepared > 0, "seed \(seed) tries \(counts)")
         try run.checkAllTokens()
         try run.checkCopies()
     }
@@ -93,7 +94,7 @@ private struct TreesRun {
     }
 
     struct Counts {
-        var (accepted, shared, moved, guestSaves, guestRefusals, ended) = (0, 0, 0, 0, 0, 0)
+        var (accepted, shared, moved, guestSaves, guestRefusals, ended, prepared) = (0, 0, 0, 0, 0, 0, 0)
     }
 
     var comment: Comment = ""
@@ -104,6 +105,8 @@ private struct TreesRun {
     private var devices: [Device] = []
     private var kept: [Device] = []
     private var number = 0
+    /// A record whose tree is made ready.
+    private var preparing: LargeTree?
     private var truth: TruthOfTrees
     /// What each user has ever seen since they came to the zone.
     private var seen: [String: Set<String>] = [:]
@@ -121,28 +124,33 @@ private struct TreesRun {
         let before = truth
         switch Int.random(in: 0..<26, using: &generator) {
         case 0..<7: ownerWrites()
-        case 7..<9: sharesRecord()
+        case 7..<9: sharesRecord(generator.pick(Self.names))
         case 9: if generator.oneIn(2) { endsShare() }
         case 10..<12: editsShare()
         case 12..<16: try accepts()
         case 16: if generator.oneIn(2) { leaves() }
         default: guestWrites()
         }
+        try prepares()
         truth = TruthOfTrees(database)
         if before.nodes.contains(where: { truth.nodes[$0.key]?.parent != $0.value.parent }) {
             counts.moved += 1
         }
         shared.expectSound()
         #expect(database.zoneStates[1].problemWithTrees == nil, comment)
+        noteSeen()
+        for user in Self.users { try look(user) }
+        try fetch()
+    }
+
+    private mutating func noteSeen() {
         for user in Self.users {
             if !truth.takesPart(user) {
                 seen[user] = []
             } else {
                 seen[user, default: []].formUnion(truth.view(of: user).keys)
             }
-            try look(user)
         }
-        try fetch()
     }
 
     private mutating func keep(_ commit: Commit?) {
@@ -178,8 +186,33 @@ private struct TreesRun {
                 .commit)
     }
 
-    private mutating func sharesRecord() {
-        let root = generator.pick(Self.names)
+    /// Goes on with a tree that is made ready, and shares its root when it is.
+    private mutating func prepares() throws {
+        guard let tree = preparing else {
+            let root = generator.pick(Self.names)
+            if truth.nodes[root] == nil || truth.cover(of: root) != nil { return }
+            let tree = LargeTree(zone: database.zoneStates[1].incarnation, root: root)
+            try database.beginTree(tree)
+            preparing = tree
+            return
+        }
+        switch database.continueTree(tree, units: Int.random(in: 1...4, using: &generator)) {
+        case .underWay: return
+        case .broken: break
+        case .ready:
+            let number = database.zoneStates[1].trees.preparations[tree.root]?.number
+            truth = TruthOfTrees(database)
+            noteSeen()
+            sharesRecord(tree.root)
+            if let number, database.zoneStates[1].trees.numberOfShare["s-\(tree.root)"] == number {
+                counts.prepared += 1
+            }
+        }
+        database.endTree(tree)
+        preparing = nil
+    }
+
+    private mutating func sharesRecord(_ root: String) {
         let share = "s-\(root)"
         if truth.nodes[share] != nil { return }
         var edit = ShareEdit()
@@ -194,6 +227,11 @@ private struct TreesRun {
         ]
         if generator.oneIn(2) { saves.reverse() }
         if generator.oneIn(4) { saves.append(.of("r-new\(number)", parent: .set(root))) }
+        let other = generator.pick(Self.names)
+        if other != root, generator.oneIn(4) {
+            let parent: ParentChange = generator.oneIn(2) ? .set(root) : .removed
+            saves.append(.of(other, tag: truth.nodes[other]?.tag ?? "", parent: parent))
+        }
         let result = shared.owner.modify(saves: saves, shares: [share: ShareSave(root: root, edit: edit)])
         if result.commit != nil { counts.shared += 1 }
         keep(result.commit)
@@ -358,7 +396,7 @@ private struct TreesRun {
             }
         }
         for index in devices.indices where generator.oneIn(2) {
-            guard try isCurrent(devices[index]) else {
+            guard try isCurrent(devices[index]), reaches(devices[index], in: database) else {
                 devices[index].user = ""
                 continue
             }
@@ -382,6 +420,13 @@ private struct TreesRun {
         return false
     }
 
+    /// Whether nothing was forgotten that a device needs: parts that ended are, when their records are made ready for
+    /// another share.
+    private func reaches(_ device: Device, in copy: Database) -> Bool {
+        guard let token = device.token, let member = copy.zoneStates[1].trees.members[device.user] else { return true }
+        return token.historyStart > member.floor || token.historyStart == member.floor && token.blockPosition == .start
+    }
+
     private func read(_ device: inout Device, limit: Int, in copy: Database? = nil) throws -> Bool {
         let page = try (copy ?? database).zoneChanges(
             zone: Desk.zone, since: device.token, resultsLimit: limit, desiredKeys: nil,
@@ -400,7 +445,7 @@ private struct TreesRun {
 
     private func checkToken(_ kept: Device, in copy: Database) throws {
         var device = kept
-        guard try isCurrent(device) else { return }
+        guard try isCurrent(device), reaches(device, in: copy) else { return }
         let limit = (kept.view.count + (device.token.map { Int($0.position.sequence) } ?? 0)) % 3
         while try !read(&device, limit: limit, in: copy) {}
         #expect(device.view == truth.view(of: device.user), comment)

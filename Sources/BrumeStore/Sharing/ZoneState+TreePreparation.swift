@@ -1,0 +1,182 @@
+internal import BrumeModel
+internal import BrumeRecord
+
+/// How trees are made ready before their shares: see ``TreePreparation``.
+extension ZoneState {
+    /// Begins to make a tree ready. Returns false where there can't be one: the record is in one already, or in another
+    /// that is being made ready.
+    ///
+    /// - Parameter root: The slot of the record that is to be its root.
+    mutating func prepareTree(below root: Int32) -> Bool {
+        let number = trees.takeNumber()
+        guard claim(root, for: number) else { return false }
+        let name = slots[root].name
+        trees.preparations[name] = TreePreparation(number: number, root: root, named: name)
+        return true
+    }
+
+    /// Gives a record the number of a tree that is being made ready, if it is in none.
+    private mutating func claim(_ slot: Int32, for number: UInt32) -> Bool {
+        let former = trees.numbers[slot]
+        if trees.preparations.values.contains(where: { $0.number == former }) { return false }
+        if let tree = trees.trees[former] {
+            if !tree.isEnded { return false }
+            // Those who are to be told that its records went can't be any more, and start over.
+            trees.forgetEnded(former)
+        }
+        trees.set(number, of: slot)
+        return true
+    }
+
+    /// Goes on with a tree.
+    ///
+    /// - Parameter units: How much: a record that is looked at is one, and so are some entries that are gone by.
+    mutating func continueTree(below root: String, units: Int) -> Database.TreeProgress {
+        // One that is gone, with its root or its zone, is nothing to wait for.
+        guard var tree = trees.preparations.removeValue(forKey: root) else { return .ready }
+        defer { trees.preparations[root] = tree }
+        var left = units
+        while left > 0, !tree.isBroken {
+            if let child = tree.nextChild() {
+                visit(child.slot, below: child.parent, &tree)
+                left -= 1
+            } else if let parent = tree.nextParent() {
+                // One that is out of the tree meanwhile was without children, or has broken it.
+                if trees.numbers[parent] == tree.number {
+                    let name = slots[parent].name
+                    tree.look(at: references.children(of: name), of: name)
+                }
+                left -= 1
+            } else if !tree.hasWalked {
+                tree.passAgain()
+            } else if !pass(&tree, &left) {
+                return .ready
+            }
+        }
+        return tree.isBroken ? .broken : .underWay
+    }
+
+    private mutating func visit(_ slot: Int32, below parent: String, _ tree: inout TreePreparation) {
+        // Its slot may be another record's by now.
+        guard trees.numbers[slot] != tree.number, !slots.isDeleted(slot), kinship(of: slot).parent == parent,
+            !isRoot(slot)
+        else { return }
+        take(slot, into: &tree)
+    }
+
+    private mutating func take(_ slot: Int32, into tree: inout TreePreparation) {
+        if claim(slot, for: tree.number) {
+            let hasChildren = !references.children(of: slots[slot].name).isEmpty
+            tree.add(slot, changed: slots.position(of: slot), hasChildren: hasChildren)
+        } else {
+            tree.isBroken = true
+        }
+    }
+
+    /// Goes through a part of the zone's feed. Returns false at its end.
+    private func pass(_ tree: inout TreePreparation, _ left: inout Int) -> Bool {
+        var entries = feed.entries(after: tree.passed)
+        for _ in 0..<min(left, TreePreparation.unitsOfPass) * TreePreparation.entriesPerUnit {
+            guard let entry = entries.next() else { return false }
+            tree.pass(
+                entry,
+                isMember: trees.numbers[entry.slot] == tree.number && slots.position(of: entry.slot) == entry.position)
+        }
+        left -= TreePreparation.unitsOfPass
+        return true
+    }
+
+    // MARK: Commits meanwhile
+
+    /// Notes in trees that are being made ready that a record is about to be deleted.
+    mutating func noteDeletionInPreparations(_ slot: Int32) {
+        let number = trees.numbers[slot]
+        guard let root = trees.preparations.first(where: { $0.value.number == number })?.key else { return }
+        let name = slots[slot].name
+        trees.preparations[root]!.count -= 1
+        if name == root { trees.preparations[root]!.isBroken = true }
+        if !references.children(of: name).isEmpty { trees.deletedParents.append((root, name)) }
+    }
+
+    /// Has trees that are being made ready follow what a commit moved.
+    mutating func followInPreparations(_ events: [TreeEvent]) {
+        let deletedParents = trees.deletedParents
+        trees.deletedParents = []
+        for root in trees.preparations.keys.sorted() {
+            var tree = trees.preparations.removeValue(forKey: root)!
+            if leavesOrphans(deletedParents, in: tree) { tree.isBroken = true }
+            for event in events where !tree.isBroken {
+                guard case .put(let slot, let position, _, mayMove: true) = event, !slots.isDeleted(slot),
+                    slots.position(of: slot) == position
+                else { continue }
+                follow(slot, &tree)
+            }
+            trees.preparations[root] = tree
+        }
+    }
+
+    private mutating func follow(_ slot: Int32, _ tree: inout TreePreparation) {
+        let name = slots[slot].name
+        // Whatever its own parent is.
+        if name == tree.root { return }
+        let wasMember = trees.numbers[slot] == tree.number
+        let parent = isRoot(slot) ? nil : liveSlot(of: kinship(of: slot).parent)
+        let isMember = parent.map { trees.numbers[$0] == tree.number } ?? false
+        if !wasMember {
+            if isMember { take(slot, into: &tree) }
+        } else if !references.children(of: name).isEmpty {
+            // It might also have been put below one of those that stand below it.
+            tree.isBroken = true
+        } else if !isMember {
+            trees.set(0, of: slot)
+            tree.count -= 1
+        }
+    }
+
+    /// Whether something stands below what was deleted of a tree: it is in the tree no more.
+    private func leavesOrphans(_ deleted: [(root: String, name: String)], in tree: TreePreparation) -> Bool {
+        deleted.contains { $0.root == tree.root && !references.children(of: $0.name).isEmpty }
+    }
+
+    // MARK: The share
+
+    /// Whether a tree has been made ready for a commit that shares the record: nothing but the commit's own changes may
+    /// be missing from it.
+    func isReady(treeBelow root: String, before sequence: UInt64) -> Bool {
+        trees.preparations[root].map { isReady($0, before: sequence) } ?? false
+    }
+
+    private func isReady(_ tree: TreePreparation, before sequence: UInt64) -> Bool {
+        if tree.isBroken || !tree.hasWalked { return false }
+        var entries = feed.entries(after: tree.passed)
+        return entries.next().map { $0.position.sequence >= sequence } ?? true
+    }
+
+    /// Gives the shares that a commit begins the trees that were made ready for them.
+    ///
+    /// - Returns: The numbers of these trees.
+    mutating func adoptPreparedTrees() -> Set<UInt32> {
+        if trees.preparations.isEmpty || trees.begun.isEmpty { return [] }
+        var adopted = Set<UInt32>()
+        for (index, number) in trees.begun.enumerated() {
+            guard let tree = trees.trees[number], let root = sharing.roots[tree.share],
+                let prepared = trees.preparations[slots[root].name], tree.users.isEmpty,
+                isReady(prepared, before: lastChange.sequence), !movesOthersThanRoots(),
+                !leavesOrphans(trees.deletedParents, in: prepared)
+            else { continue }
+            trees.begun[index] = prepared.number
+            trees.adopt(prepared, inPlaceOf: number)
+            adopted.insert(prepared.number)
+        }
+        return adopted
+    }
+
+    /// Whether the commit in hand moves records with others below them, except for roots of shares, below which all
+    /// stays.
+    private func movesOthersThanRoots() -> Bool {
+        trees.events.contains { event in
+            guard case .put(let slot, _, _, mayMove: true) = event else { return false }
+            return !references.children(of: slots[slot].name).isEmpty && !isRoot(slot)
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import BrumeModel
+import BrumeTestKit
+import Testing
+
+@testable import BrumeStore
+
+/// Records with many others below them that are shared: their trees are made ready first, in steps.
+@Suite("Trees that are made ready")
+struct TreePreparationTests {
+    private let shared = SharedDesk()
+    private let guest = SharedDesk.guest
+    private let other = SharedDesk.other
+
+    private var database: Database { shared.database }
+    private var owner: Desk { shared.owner }
+
+    private func tree(_ root: String) -> LargeTree { LargeTree(zone: database.zoneStates[1].incarnation, root: root) }
+
+    /// Saves so many records below another one, every tenth with nine below it.
+    private func fill(_ parent: String, count: Int) {
+        for start in stride(from: 0, to: count, by: 500) {
+            let saves = (start..<min(start + 500, count)).map { number in
+                RecordSave<CheckedFields>.of(
+                    "\(parent)\(number)",
+                    parent: .set(number % 10 == 0 ? parent : "\(parent)\(number - number % 10)"))
+            }
+            #expect(owner.modify(saves: saves).commit != nil)
+        }
+    }
+
+    private func share(
+        _ root: String, with users: [String] = [], others: [RecordSave<CheckedFields>] = [], deletions: [String] = []
+    ) -> (result: ZoneModificationResult<SharedBytes>, commit: Commit?) {
+        var edit = ShareEdit()
+        edit.puts = users.map { .init(id: "for \($0)", invitee: .user($0), permission: .readWrite) }
+        return owner.modify(
+            saves: [
+                .of("s-\(root)", type: Names.shareType), .of(root, tag: owner.record(root)?.system.changeTag ?? ""),
+            ] + others, deletions: deletions, shares: ["s-\(root)": ShareSave(root: root, edit: edit)])
+    }
+
+    private func accept(_ user: String, _ root: String) throws {
+        let state = database.zoneStates[1]
+        let share = try #require(state.sharing.shares["s-\(root)"].flatMap { state[$0].share })
+        try shared.accept(user, through: ShareLink(zone: state.incarnation, secret: share.secret))
+    }
+
+    /// Makes a tree ready; returns in how many steps.
+    @discardableResult
+    private func prepare(_ root: String, units: Int = 100, between: (Int) -> Void = { _ in }) throws -> Int {
+        try database.beginTree(tree(root))
+        for step in 1...100_000 {
+            switch database.continueTree(tree(root), units: units) {
+            case .underWay: between(step)
+            case .ready: return step
+            case .broken: throw TestFailure("the tree was broken")
+            }
+        }
+        throw TestFailure("the tree is never ready")
+    }
+
+    /// The names of all that a user sees.
+    private func names(for user: String) throws -> Set<String> {
+        var names: Set<String> = []
+        var token: ChangeToken?
+        while true {
+            let page = try shared.desk(of: user).changes(since: token)
+            names.formUnion(page.live)
+            token = page.token
+            if !page.moreComing { return names }
+        }
+    }
+
+    @Test("hold any number of records, and what comes and goes while they are made ready")
+    func large() throws {
+        let count = StoreLimits.movedRecordsPerRequest + 500
+        try owner.save("list")
+        fill("list", count: count)
+        #expect(share("list").result.saveCodes[1] == .limitExceeded)
+        var expected = Set((0..<count).map { "list\($0)" } + ["list", "s-list"])
+        let steps = try prepare("list") { step in
+            if step % 3 != 0 { return }
+            #expect(owner.modify(saves: [.of("new\(step)", parent: .set("list\(step * 10)"))]).commit != nil)
+            expected.insert("new\(step)")
+            #expect(owner.modify(deletions: ["list\(step * 10 + 1)"]).commit != nil)
+            expected.remove("list\(step * 10 + 1)")
+            #expect(owner.modify(policy: .changedKeys, saves: [.of("list\(step)", ["n": .int64(1)])]).commit != nil)
+        }
+        #expect(steps > 100)
+        #expect(share("list", with: [guest]).result.saveCodes == [nil, nil])
+        shared.expectSound()
+        try accept(guest, "list")
+        #expect(try names(for: guest) == expected)
+        #expect(database.zoneStates[1].problemWithTrees == nil)
+    }
+
+    @Test("take part in nothing until they are shared, and are given up without a trace")
+    func givenUp() throws {
+        try owner.save("list")
+        fill("list", count: 30)
+        let before = database.audit()
+        try prepare("list")
+        #expect(database.zoneStates[1].trees.isEmpty)
+        #expect(owner.modify(saves: [.of("x", parent: .set("list"))]).commit?.zones.first?.trees == nil)
+        database.endTree(tree("list"))
+        #expect(database.zoneStates[1].trees.isIdle)
+        #expect(owner.modify(deletions: ["x"]).commit != nil)
+        shared.expectSound()
+        #expect(database.audit().kept.records == before.kept.records)
+    }
+
+    @Test("come with the changes of single records that their request makes")
+    func ownChanges() throws {
+        try owner.save("list")
+        try owner.save("lone")
+        fill("list", count: 30)
+        try prepare("list")
+        let number = database.zoneStates[1].trees.preparations["list"]?.number
+        let tag = owner.record("lone")?.system.changeTag ?? ""
+        let saved = share(
+            "list", with: [guest],
+            others: [
+                .of("new", parent: .set("list0")), .of("lone", tag: tag, parent: .set("list10")),
+                .of("list1", tag: owner.record("list1")?.system.changeTag ?? "", parent: .removed),
+            ], deletions: ["list2"])
+        #expect(saved.result.saveCodes.allSatisfy { $0 == nil })
+        #expect(database.zoneStates[1].trees.numberOfShare["s-list"] == number, "the one that was made ready")
+        try accept(guest, "list")
+        var expected = Set((0..<30).map { "list\($0)" } + ["list", "s-list", "new", "lone"])
+        expected.subtract(["list1", "list2"])
+        #expect(try names(for: guest) == expected)
+        #expect(database.zoneStates[1].problemWithTrees == nil)
+        #expect(database.zoneStates[1].trees.departureCount == 0, "nobody saw what went")
+        shared.expectSound()
+    }
+
+    @Test("are of no use to a request that moves others with something below them")
+    func othersMoved() throws {
+        for name in ["list", "shelf"] { try owner.save(name) }
+        fill("list", count: StoreLimits.movedRecordsPerRequest + 10)
+        try owner.save("book", parent: .set("shelf"))
+        try prepare("list", units: 10_000)
+        let tag = owner.record("shelf")?.system.changeTag ?? ""
+        let moved = share("list", others: [.of("shelf", tag: tag, parent: .set("list"))])
+        #expect(moved.result.saveCodes.contains(.limitExceeded) && moved.commit == nil)
+        #expect(share("list").result.saveCodes == [nil, nil])
+        #expect(database.zoneStates[1].problemWithTrees == nil)
+    }
+
+    @Test("are broken by the move of a record with others below it, and by the deletion of their root")
+    func broken() throws {
+        for name in ["list", "shelf"] { try owner.save(name) }
+        fill("list", count: 30)
+        try prepare("list")
+        #expect(owner.modify(policy: .changedKeys, saves: [.of("list10", parent: .set("shelf"))]).commit != nil)
+        #expect(database.continueTree(tree("list"), units: 100) == .broken)
+        database.endTree(tree("list"))
+        // What is moved into them with others below it is followed.
+        try prepare("list")
+        #expect(owner.modify(policy: .changedKeys, saves: [.of("list10", parent: .set("list"))]).commit != nil)
+        while database.continueTree(tree("list"), units: 1) == .underWay {}
+        #expect(share("list", with: [guest]).result.saveCodes == [nil, nil])
+        try accept(guest, "list")
+        #expect(try names(for: guest).count == 32)
+        #expect(database.zoneStates[1].problemWithTrees == nil)
+    }
+
+    @Test("are four of a database at a time, and none inside of another")
+    func several() throws {
+        for name in ["a", "b", "c", "d", "e"] { try owner.save(name) }
+        try owner.save("below", parent: .set("a"))
+        try prepare("a")
+        func refusal(_ root: String) -> ErrorCode? {
+            do throws(ServiceError) {
+                try database.beginTree(tree(root))
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(refusal("a") == .zoneBusy && refusal("below") == .zoneBusy)
+        for name in ["b", "c", "d"] { #expect(refusal(name) == nil) }
+        #expect(refusal("e") == .zoneBusy)
+        database.endTree(tree("b"))
+        #expect(refusal("e") == nil)
+        #expect(refusal("none") == nil, "its request says what is wrong with it")
+        #expect(database.continueTree(tree("none"), units: 1) == .ready)
+    }
+
+    @Test("make whoever was in an earlier share of their records start over, since nothing tells of its end any more")
+    func sharedAgain() throws {
+        for name in ["list", "other"] { try owner.save(name) }
+        fill("list", count: 30)
+        for root in ["list", "other"] {
+            #expect(share(root, with: [guest]).result.saveCodes == [nil, nil])
+            try accept(guest, root)
+        }
+        let token = try shared.desk(of: guest).changes(since: nil).token
+        #expect(owner.modify(deletions: ["s-list"]).result.deletionCodes == [nil])
+        let told = try shared.desk(of: guest).changes(since: token)
+        #expect(told.deleted.count == 32)
+        try prepare("list")
+        #expect(shared.refusal(of: token, for: shared.desk(of: guest))?.code == .changeTokenExpired)
+        #expect(shared.refusal(of: told.token, for: shared.desk(of: guest)) == nil)
+        #expect(share("list", with: [other]).result.saveCodes == [nil, nil])
+        try accept(other, "list")
+        #expect(try names(for: other).count == 32)
+        #expect(try names(for: guest) == ["other", "s-other"])
+        #expect(database.zoneStates[1].problemWithTrees == nil)
+    }
+
+    @Test("are asked for where a request shares more than a number of records, all of its shares together")
+    func asked() throws {
+        for name in ["a", "b", "c"] { try owner.save(name) }
+        fill("a", count: 20)
+        fill("b", count: 20)
+        func roots(_ shares: [String: String], above limit: Int) -> Set<String> {
+            var modification = ZoneModification<CheckedFields>(zone: Desk.zone)
+            modification.saves = shares.keys.map { .of($0, type: Names.shareType) }
+            modification.shares = shares.mapValues { ShareSave(root: $0) }
+            let request = ModifyRecordsRequest<CheckedFields>(database: .private, zones: [modification])
+            return Set(database.largeTrees(of: request, above: limit).map(\.root))
+        }
+        #expect(roots(["s-a": "a", "s-b": "b", "s-c": "c"], above: 20) == ["a", "b"])
+        #expect(roots(["s-c": "c", "s-none": "none"], above: 1) == [])
+        #expect(roots(["s-a": "a", "s-b": "b"], above: 42) == [])
+        #expect(roots(["s-a": "a", "s-b": "b"], above: 41).count == 1)
+        #expect(share("a").commit != nil)
+        #expect(roots(["s-a": "a"], above: 0) == [], "it is shared already")
+    }
+}
