@@ -237,6 +237,19 @@ package enum ServiceLimits {
     /// Steps of queries in one turn. It matters when the clock stands still, in a loop that is driven by hand.
     static let queryStepsPerTurn = 128
 
+    /// Records that are looked at between two looks at the clock, to make a shared tree ready: about as long as
+    /// ``queryStepNanoseconds``.
+    static let treeStepUnits = 500
+
+    /// How long it may take to make the trees of a request ready.
+    static let treeWorkNanoseconds: UInt64 = 60_000_000_000
+
+    /// How often a tree is begun anew, because records with others below them were moved, before its request fails.
+    static let treeRestarts = 3
+
+    /// Requests of one loop whose trees are made ready at a time. One more is refused with a time to come back.
+    static let treeWorksPerLoop = 64
+
     /// Queries of one client that run at a time. One more is refused with a time to come back.
     package static let queriesPerClient = 16
 

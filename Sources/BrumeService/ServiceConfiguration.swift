@@ -54,6 +54,10 @@ package struct ServiceConfiguration: Sendable {
     package var deliveryNanoseconds = ServiceLimits.deliveryNanoseconds
     /// Zones with fewer records have no indexes: see `Database.indexedZoneMinimum`.
     package var indexedZoneMinimum = 256
+    /// Records that a request shares within its own turn of the loop; for more, turns before it make their trees ready.
+    package var sharedRecordsAtOnce = 1_000
+    /// Records that one turn looks at to make the trees of a request ready.
+    package var treeUnitsPerTurn = 4_000
     /// Encoded bytes of the records that an account's private databases may hold together, unless it has a quota of its
     /// own; 0 means no limit.
     package var quotaBytes = 0

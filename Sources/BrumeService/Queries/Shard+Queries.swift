@@ -131,21 +131,28 @@ extension Shard {
         return .queryPage(page)
     }
 
-    /// Queries and indexes share one budget; they take turns at going first, since either may use all of it.
-    private func continueQueriesNextTurn() {
+    /// Queries, indexes and shared trees have one budget; they take turns at going first, since each may use all of it.
+    func continueQueriesNextTurn() {
         guard !queriesAreScheduled else { return }
         queriesAreScheduled = true
         loop.execute { [self] in
             queriesAreScheduled = false
-            if behindIndexes.isFirst { continueIndexes() }
+            let isIndexesTurn = behindIndexes.isFirst
+            if isIndexesTurn {
+                continueIndexes()
+                continueTrees()
+            }
             while queryBudget.isLeft, let (account, query) = queries.popFirst() {
                 charge(timeShare(of: account)) {
                     if !advance(query) { queries.append(query, of: account) }
                 }
             }
-            if !behindIndexes.isFirst { continueIndexes() }
+            if !isIndexesTurn {
+                continueTrees()
+                continueIndexes()
+            }
             behindIndexes.isFirst.toggle()
-            if !queries.isEmpty || !behindIndexes.isEmpty { continueQueriesNextTurn() }
+            if !queries.isEmpty || !behindIndexes.isEmpty || !treeWorks.isEmpty { continueQueriesNextTurn() }
         }
     }
 

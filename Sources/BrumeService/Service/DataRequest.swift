@@ -73,6 +73,12 @@ package enum DataRequest: Sendable {
         }
     }
 
+    /// Whether it may make shares of records, of which some may have many others below them.
+    var maySetUpShares: Bool {
+        guard case .modifyRecords(let request) = self, request.database == .private else { return false }
+        return request.zones.contains { !$0.shares.isEmpty }
+    }
+
     /// The operation's id, empty when the client gave none, the digest of its request, and its kind; nil for reads.
     var operation: (id: [UInt8], digest: OperationDigest?, kind: OperationOutcome.Kind)? {
         switch self {

@@ -40,7 +40,7 @@ extension Shard {
         if !client.hasUserRecords, request.leavesTrace(for: identity) { noteTrace(of: client) }
         // Most requests are for the client's own database, which belongs to this loop and stays while the client does.
         if request.scope == .private, let home = client.home, databases.isUsable(home), request.shareURL == nil {
-            return serve(request, ticket: ticket, in: home, to: responder)
+            return serve(request, ticket: ticket, byteCount: requestBytes, in: home, to: responder)
         }
         if request.scope == .shared {
             return routeShared(request, ticket: ticket, byteCount: requestBytes, to: responder)
@@ -68,7 +68,7 @@ extension Shard {
             switch databases.access(id, of: client.share.key, keepsEmpty: request.keepsEmptyDatabase(of: identity)) {
             case .loaded(let loaded):
                 if client.home == nil, identity.privateDatabase == id { settle(client, in: loaded) }
-                return serve(request, ticket: ticket, in: loaded, to: responder)
+                return serve(request, ticket: ticket, byteCount: requestBytes, in: loaded, to: responder)
             case .unavailable(let error): return responder.finish(.failure(error))
             case .loading(let load):
                 return wait(for: load, request, ticket: ticket, byteCount: requestBytes, to: responder)
@@ -104,9 +104,20 @@ extension Shard {
     /// Runs a request of a client of this loop on a database of this loop, and answers when what the answer shows is
     /// durable.
     func serve(
-        _ request: DataRequest, ticket: QueryTicket?, in loaded: LoadedDatabase, to responder: Responder
+        _ request: DataRequest, ticket: QueryTicket?, byteCount: Int, in loaded: LoadedDatabase,
+        to responder: Responder
     ) {
         let client = responder.client
+        if request.maySetUpShares {
+            // It may take some turns, and be held as long.
+            guard let detour = detour(of: responder, byteCount: byteCount) else { return }
+            return runWithTrees(request, in: loaded, identity: client.identity, share: client.share) {
+                [self] outcome, position in
+                detour.end()
+                gate.whenDurable(position, of: loaded, outcome, to: responder)
+                client.door.resumeIfPossible()
+            }
+        }
         if let ticket {
             return run(request, in: loaded, identity: client.identity, share: client.share, ticket: ticket) {
                 [self] outcome, position in
@@ -169,8 +180,8 @@ extension Shard {
         }
     }
 
-    /// Runs a request on the loop that owns the database: at once, except for queries, which may take more turns than
-    /// this one.
+    /// Runs a request on the loop that owns the database: at once, except for queries and what shares many records,
+    /// which may take more turns than this one.
     ///
     /// - Parameters:
     ///   - ticket: The query's ticket; nil for any other request.
@@ -184,13 +195,11 @@ extension Shard {
             startQuery(query, explains: false, in: loaded, identity: identity, ticket: ticket!, give)
         case .explainQuery(let query):
             startQuery(query, explains: true, in: loaded, identity: identity, ticket: ticket!, give)
-        default:
-            let (outcome, position) = run(request, in: loaded, identity: identity, share: share)
-            give(outcome, position)
+        default: runWithTrees(request, in: loaded, identity: identity, share: share, give)
         }
     }
 
-    private func run(
+    func run(
         _ request: DataRequest, in loaded: LoadedDatabase, identity: Identity, share: ClientShare
     ) -> (outcome: Outcome, position: UInt64) {
         let id = loaded.database.id

@@ -47,6 +47,8 @@ package final class Shard: @unchecked Sendable {
     /// Whether a later turn of the loop will go on with them.
     var queriesAreScheduled = false
     var queryBudget = QueryBudget()
+    /// Requests that share many records and are not decided yet.
+    @exclusivity(unchecked) var treeWorks = FairQueue<TreeWork>()
     /// Databases whose indexes are behind their commits, each once.
     var behindIndexes = BehindIndexes()
     /// What this loop knows of changes in zones of others.
@@ -138,6 +140,7 @@ package final class Shard: @unchecked Sendable {
         clients = [:]
         gate.abandon()
         queries = FairQueue()
+        treeWorks = FairQueue()
         turns = FairQueue()
         timeShares = [:]
         undeliveredHubs = []

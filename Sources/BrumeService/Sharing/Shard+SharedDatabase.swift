@@ -21,11 +21,11 @@ extension Shard {
         withHome(home, of: responder, byteCount: byteCount) { [self] loaded in
             guard let owner else {
                 guard case .databaseChanges = request else {
-                    return serve(request, ticket: nil, in: loaded, to: responder)
+                    return serve(request, ticket: nil, byteCount: byteCount, in: loaded, to: responder)
                 }
                 return passBarrier(of: loaded, responder, byteCount: byteCount) { [self] in
                     withHome(home, of: responder, byteCount: byteCount) { [self] loaded in
-                        serve(request, ticket: nil, in: loaded, to: responder)
+                        serve(request, ticket: nil, byteCount: byteCount, in: loaded, to: responder)
                     }
                 }
             }
@@ -33,7 +33,7 @@ extension Shard {
             let zones = request.sharedZones ?? []
             guard
                 zones.contains(where: { loaded.database.sharedZones.zone(ZoneID(name: $0.name, owner: owner)) != nil })
-            else { return serve(request, ticket: ticket, in: nothing(of: id), to: responder) }
+            else { return serve(request, ticket: ticket, byteCount: byteCount, in: nothing(of: id), to: responder) }
             send(request, ticket: ticket, byteCount: byteCount, in: id, on: server.shard(of: id), to: responder)
         }
     }
@@ -73,7 +73,7 @@ extension Shard {
     }
 
     /// Begins to wait elsewhere; nil if the call is refused because the account's requests hold too much.
-    private func detour(of responder: Responder, byteCount: Int) -> Detour? {
+    func detour(of responder: Responder, byteCount: Int) -> Detour? {
         do throws(ServiceError) {
             return try Detour(of: responder.client, requestBytes: byteCount)
         } catch {

@@ -22,15 +22,32 @@ extension FramePeer {
     package func shareRecord(
         _ root: String, in zone: String, with users: [String] = [], permission: Share.Permission = .readWrite
     ) throws -> String {
+        let stream = startSharingRecord(root, in: zone, with: users, permission: permission)
+        server.settle()
+        return try url(ofShare: stream)
+    }
+
+    /// Sends the share of a record, which may be a new one, and waits for nothing.
+    package func startSharingRecord(
+        _ root: String, type: String = "List", in zone: String, with users: [String] = [],
+        permission: Share.Permission = .readWrite
+    ) -> UInt32 {
         let share = "s-\(root)"
         var modification = ZoneModification<DecodedFields>(
             zone: ZoneID(name: zone),
             saves: [
                 RecordSave(name: share, type: Names.shareType, fields: [:]),
-                RecordSave(name: root, type: "List", fields: [:]),
+                RecordSave(name: root, type: type, fields: [:]),
             ])
         modification.shares[share] = ShareSave(root: root, edit: .inviting(users, permission: permission))
-        let result = try modify(ModifyRecordsRequest(database: .private, zones: [modification]))[0]
+        let request = ModifyRecordsRequest(database: .private, savePolicy: .changedKeys, zones: [modification])
+        return start(.recordsModify, coder.encodeModifyRecordsRequest(request))
+    }
+
+    /// The URL of a share whose save was answered.
+    package func url(ofShare stream: UInt32) throws -> String {
+        guard let outcome = outcome(stream) else { throw TestFailure("a share's save has no outcome") }
+        let result = try outcome.get().decoded(coder.decodeModifyRecordsResponse)[0]
         guard case .record(let record) = result.saves[0].outcome else {
             throw TestFailure("a share was not saved: \(result.saves)")
         }

@@ -123,6 +123,8 @@ final class SimulatedServer: @unchecked Sendable {
         configuration.callsPerLoad = options.callsPerLoad
         configuration.accountTurnUndurableBytes = options.undurableBytes
         configuration.indexedZoneMinimum = options.indexedZoneMinimum
+        configuration.sharedRecordsAtOnce = options.sharedRecordsAtOnce
+        configuration.treeUnitsPerTurn = options.treeUnitsPerTurn
         configuration.connectionLimits.idleMilliseconds = 10_000
         // More than anybody comes to: what is used is counted.
         configuration.quotaBytes = 1 << 40

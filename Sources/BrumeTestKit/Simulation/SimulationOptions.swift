@@ -48,6 +48,10 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var sharesMuch: Bool
     /// Whether these then mostly share single records instead.
     package var sharesRecords: Bool
+    /// The records below a new root from which on its tree is made ready before its request is decided, and how many
+    /// of them one turn looks at.
+    package var sharedRecordsAtOnce: Int
+    package var treeUnitsPerTurn: Int
     /// Custom zones that devices use.
     package var zones: Int
     /// Zones in one request, at most.
@@ -124,6 +128,10 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         sharesMuch = brokenPromise == nil && number(0...2) == 0
         sharesRecords = sharesMuch && number(0...1) == 0
         if sharesMuch { accounts = number(2...3) }
+        // Few zones, so that much stands below what is shared.
+        if sharesRecords { (zones, zonesPerRequest) = (number(1...2), 1) }
+        sharedRecordsAtOnce = sharesRecords ? [0, 1, 1_000][number(0...2)] : 1_000
+        treeUnitsPerTurn = sharesRecords ? [1, 3, 4_000][number(0...2)] : 4_000
         if let brokenPromise { show(brokenPromise) }
     }
 
@@ -153,6 +161,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(allTombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
             + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s "
             + "undurable=\(undurableBytes)B events=\(eventsPerTurn)/\(waitingEvents)\(tellsOneByOne ? "/1" : "")"
+            + (sharesRecords ? " trees=\(sharedRecordsAtOnce)/\(treeUnitsPerTurn)" : "")
     }
 }
 

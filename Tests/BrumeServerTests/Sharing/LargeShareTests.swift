@@ -1,0 +1,103 @@
+import BrumeModel
+import BrumeTestKit
+import Testing
+
+@testable import BrumeServer
+@testable import BrumeService
+
+/// Records with many others below them that are shared: the server makes that ready in turns, between which it answers
+/// everybody else.
+@Suite("Shares of many records")
+struct LargeShareTests {
+    private struct Players {
+        let server: SteppedServer
+        let a: FramePeer
+        let b: FramePeer
+        let own = ZoneID(name: "lists")
+        let zone: ZoneID
+
+        /// a has a list of thirty items.
+        init(_ loops: Int = 1) throws {
+            server = try SteppedServer { configuration in
+                configuration.loopCount = loops
+                configuration.sharedRecordsAtOnce = 10
+                configuration.treeUnitsPerTurn = 2
+            }
+            a = try server.connect(account: "a")
+            b = try server.connect(account: "b")
+            zone = ZoneID(name: "lists", owner: a.user)
+            try a.makeZone("lists")
+            try a.save(["list"], zone: own)
+            let items = (0..<30).map { "i\($0)" }
+            #expect(try a.save(items, below: "list", in: own, of: .private).allSatisfy { $0 == nil })
+        }
+
+        /// Begins to share the list, and goes some turns.
+        func begin(turns: Int = 4) -> UInt32 {
+            let stream = a.startSharingRecord("list", type: "Note", in: "lists", with: [b.user])
+            for _ in 0..<turns { server.turn() }
+            return stream
+        }
+
+        func code(_ stream: UInt32) throws -> ErrorCode? {
+            guard case .failure(let error)? = a.outcome(stream) else { return nil }
+            return error.code
+        }
+    }
+
+    @Test("are whole for whoever accepts, with what was saved meanwhile", arguments: [1, 2, 3])
+    func whole(loops: Int) throws {
+        let players = try Players(loops)
+        let stream = players.begin()
+        try #require(!players.a.isAnswered(stream), "the list has to be longer")
+        let other = players.a.startQuery(
+            QueryRequest(
+                database: .private, zone: players.own,
+                query: Query(recordType: "Note", predicate: .constant(true)), resultsLimit: 1))
+        for _ in 0..<4 { players.server.turn() }
+        #expect(players.a.isAnswered(other) && !players.a.isAnswered(stream), "nobody waits for it")
+        #expect(try players.a.save(["late"], below: "i3", in: players.own, of: .private) == [nil])
+        players.server.settle()
+        let url = try players.a.url(ofShare: stream)
+        try players.b.accept(url)
+        let seen = Set(try players.b.changes(of: players.zone).records.map(\.system.name))
+        #expect(seen == Set((0..<30).map { "i\($0)" } + ["list", "s-list", "late"]))
+    }
+
+    @Test("are asked for by one request at a time")
+    func twice() throws {
+        let players = try Players()
+        let (first, second) = (players.begin(), players.begin(turns: 0))
+        players.server.settle()
+        #expect(try players.code(second) == .zoneBusy)
+        #expect(try !players.a.url(ofShare: first).isEmpty)
+    }
+
+    @Test("do not come of a request whose zone is gone meanwhile")
+    func goneZone() throws {
+        let players = try Players()
+        let stream = players.begin()
+        try players.a.deleteZone("lists")
+        players.server.settle()
+        #expect(try players.a.saveCodes(stream) == [.zoneNotFound, .zoneNotFound])
+    }
+
+    @Test("do not come of a request whose token is revoked meanwhile")
+    func revoked() throws {
+        let players = try Players()
+        let stream = players.begin()
+        players.server.revokeTokens(keepingSessionsOf: "a")
+        players.server.settle()
+        #expect(try players.code(stream) == .notAuthenticated)
+    }
+
+    @Test("come of a request that had come when its client went")
+    func goneClient() throws {
+        let players = try Players(2)
+        _ = players.begin()
+        players.a.disconnect()
+        players.server.settle()
+        let again = try players.server.connect(account: "a")
+        #expect(try again.fetch(["i0", "s-list"], in: players.own).texts == ["i0", "s-list"], "it had come")
+    }
+}
