@@ -125,7 +125,8 @@ extension SimulatedDevice {
         call(.recordsChanges, coder.encodeZoneChangesRequest(request), .none) { [self] result in
             let seen = simulation.history[owner].start(of: sight)
             if case .failure(let error) = result { check(error, zone, token: token, seen: seen) }
-            guard (shared.zones[zone]?.token ?? []) == token else { return then(false) }
+            // Another fetch may have come by, or have learned that the zone went.
+            guard (shared.zones[zone]?.token ?? []) == token, shared.stale.contains(zone) else { return then(false) }
             switch result {
             case .failure(let error):
                 if comesAgain(after: error, { self.fetchZone(zone, then: then) }) { return }

@@ -9,6 +9,29 @@ extension SimulatedDevice {
 
     private static func share(of record: String) -> String { "s-\(record)" }
 
+    /// A request that does nothing but begin or end a share of a record, or end the parts of all who take part. Beside
+    /// other changes few shares begin, or end while others stay.
+    func changeOfShare(in zone: String) -> ZoneModification<DecodedFields> {
+        let root = knownRecord(in: zone)
+        let name = Self.share(of: root)
+        let tag = replica.tags[zone]?[name] ?? ""
+        var modification = ZoneModification<DecodedFields>(zone: ZoneID(name: zone))
+        if !tag.isEmpty, generator.oneIn(2) {
+            modification.deletions = [name]
+            return modification
+        }
+        modification.saves = [RecordSave(name: name, type: Names.shareType, changeTag: tag, fields: [:])]
+        var edit = ShareEdit()
+        edit.publicPermission = tag.isEmpty || generator.oneIn(2) ? .readWrite : Share.Permission.none
+        modification.shares[name] = ShareSave(root: tag.isEmpty ? root : "", edit: edit)
+        if tag.isEmpty {
+            let fields: DecodedFields = ["w": .int64(Int64(simulation.nextNumber()))]
+            let rootTag = replica.tags[zone]?[root] ?? ""
+            modification.saves.append(RecordSave(name: root, type: "Note", changeTag: rootTag, fields: fields))
+        }
+        return modification
+    }
+
     /// Adds what a request does with shares of a zone, sometimes.
     func addShares(to modification: inout ZoneModification<DecodedFields>) {
         let sharesMuch = simulation.options.sharesMuch

@@ -92,10 +92,14 @@ extension SimulatedDevice {
     }
 
     private func randomModification(of zone: String, isPublic: Bool) -> ZoneModification<DecodedFields> {
+        if simulation.options.sharesRecords, !isPublic, zone != Names.defaultZone, generator.oneIn(4) {
+            return changeOfShare(in: zone)
+        }
         let names = Self.recordNames.shuffled(using: &generator)
         let count = Int.random(in: 0...4, using: &generator)
         let saves = names.prefix(count).map { randomSave(of: $0, zone: zone, isPublic: isPublic) }
-        let deletions = generator.oneIn(3) ? Int.random(in: 1...2, using: &generator) : 0
+        let deletesSome = generator.oneIn(simulation.options.sharesRecords ? 8 : 3)
+        let deletions = deletesSome ? Int.random(in: 1...2, using: &generator) : 0
         var modification = ZoneModification(
             zone: ZoneID(name: zone), saves: saves, deletions: Array(names.dropFirst(count).prefix(deletions)))
         if !isPublic { addShares(to: &modification) }
@@ -119,15 +123,21 @@ extension SimulatedDevice {
                 )
             }
             if generator.oneIn(8) { fields["up"] = .some(nil) }
-            let other = generator.pick(Self.recordNames)
             // What is shared with a record stands below it.
-            let isBelow = generator.oneIn(simulation.options.sharesRecords ? 2 : 8)
+            let isBelow = simulation.options.sharesRecords ? !generator.oneIn(4) : generator.oneIn(8)
+            let other = simulation.options.sharesRecords ? knownRecord(in: zone) : generator.pick(Self.recordNames)
             if isBelow, other != name { parent = .set(other) }
             if generator.oneIn(12) { parent = .removed }
         }
         let known = isPublic ? "public" : zone
         let tag = generator.oneIn(8) ? "" : replica.tags[known]?[name] ?? ""
         return RecordSave(name: name, type: "Note", changeTag: tag, parent: parent, fields: fields)
+    }
+
+    /// A record of which the device knows: most batches with a parent that is not there fail.
+    func knownRecord(in zone: String) -> String {
+        let known = Self.recordNames.filter { replica.tags[zone]?[$0] != nil }
+        return generator.pick(known.isEmpty ? Self.recordNames : known)
     }
 
     private func check(
