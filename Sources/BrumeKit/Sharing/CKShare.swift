@@ -142,6 +142,11 @@ public class CKShare: CKRecord, @unchecked Sendable {
 
     /// Adds a participant, or gives the one of the same identity its permission and role. Save the share afterwards.
     ///
+    /// The owner takes part already: adding ``owner`` does nothing, and with a participant that was looked up by the
+    /// owner's e-mail address, phone number or user record name, saving the share fails with `invalidArguments`. To an
+    /// administrator the server does not tell whether an address or a number is the owner's: such an invitation stays
+    /// pending.
+    ///
     /// Traps unless ``publicPermission`` is `none`.
     public func addParticipant(_ participant: Participant) {
         details.withLock { details in
@@ -149,10 +154,13 @@ public class CKShare: CKRecord, @unchecked Sendable {
                 details.publicPermission == .none,
                 "CKShare.addParticipant: with a publicPermission everybody may come; set it to none to invite single users"
             )
-            guard let known = details.participants.first(where: { $0.isSame(as: participant) }) else {
-                return details.participants.append(participant)
+            let known = details.participants.first { $0.isSame(as: participant) }
+            switch known {
+            case let known? where known.role != .owner: known.take(participant)
+            case let owner? where owner.participantID == participant.participantID: break
+            // An invitation of the owner is added too: the server says what is wrong with it.
+            default: details.participants.append(participant)
             }
-            if known.role != .owner { known.take(participant) }
         }
     }
 

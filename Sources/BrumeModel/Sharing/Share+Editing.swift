@@ -198,7 +198,7 @@ extension ShareParticipant {
 extension Handle {
     /// Whether both are the same bytes, which every save asks for each participant. Two spellings of one letter are
     /// two invitations, which become one when their user accepts.
-    fileprivate func hasBytes(of other: Handle) -> Bool {
+    func hasBytes(of other: Handle) -> Bool {
         switch (self, other) {
         case (.email(let one), .email(let other)), (.phone(let one), .phone(let other)):
             one.withUTF8Bytes { one in other.withUTF8Bytes { ByteOrder.isEqual(one, $0) } }

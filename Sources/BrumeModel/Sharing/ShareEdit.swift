@@ -54,7 +54,8 @@ package struct ShareEdit: Equatable, Sendable {
         for put in puts {
             guard Names.isParticipantID(put.id) else { return Self.unfitID }
             if case .user(let user) = put.invitee, !Names.isUserRecordName(user) { return Self.unfitUser }
-            if put.id == owner || put.invitee == .user(owner) { return Self.ownerStays }
+            if put.id == owner { return Self.ownerStays }
+            if put.invitee == .user(owner) { return Self.ownerTakesPart }
         }
         for id in removals {
             guard Names.isParticipantID(id) else { return Self.unfitID }
@@ -63,6 +64,20 @@ package struct ShareEdit: Equatable, Sendable {
         for user in denials + blocks + unblocks where !Names.isUserRecordName(user) { return Self.unfitUser }
         return blocks.contains(owner) ? Self.ownerStays : nil
     }
+
+    /// Whether somebody is invited by one of these handles. They are compared as bytes, so that any number of
+    /// invitations takes little time.
+    package func invites(anyOf handles: [Handle]) -> Bool {
+        puts.contains { put in
+            guard case .handle(let handle) = put.invitee else { return false }
+            return handles.contains { $0.hasBytes(of: handle) }
+        }
+    }
+
+    /// Why a save is refused that invites the share's owner: they could never accept.
+    package static let ownerTakesPart = ServiceError(
+        .invalidArguments,
+        "a share's owner can't be invited to it: they take part already; leave them out of the participants")
 
     private static let ownerStays = ServiceError(
         .permissionFailure, "the owner of a share always takes part; the owner ends it by deleting the share")

@@ -106,8 +106,10 @@ extension Shard {
         share: ClientShare, operation: Operation
     ) throws(ServiceError) -> Answer {
         let database = loaded.database
+        let hasShares = request.zones.contains { !$0.shares.isEmpty }
         var decision = database.modifyRecords(
-            request, caller: caller, nowMilliseconds: wallClockMilliseconds,
+            hasShares ? refusingOwnInvitations(request, in: database.id, identity) : request, caller: caller,
+            nowMilliseconds: wallClockMilliseconds,
             quota: server.quota(of: loaded, for: identity, share.key),
             mayUseIndexReserve: loaded.hasSeveralWriters && loaded.indexDebts.hasLittle(share.key))
         figures.modified(decision.answer)

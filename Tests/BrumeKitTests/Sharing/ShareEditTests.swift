@@ -123,6 +123,23 @@ struct ShareEditTests {
         #expect(open.participants.map(\.role) == [.owner])
     }
 
+    @Test("does not change the owner, and sends an invitation of the owner, which the server refuses")
+    func owner() throws {
+        let view = ShareSamples.view([ShareSamples.accepted("b", user: 2, role: .administrator)])
+        for user in [ShareSamples.owner, RandomShare.user(2)] {
+            let share = try ShareSamples.share(view, context: AnswerContext(currentUser: user, origin: nil))
+            share.addParticipant(share.owner)
+            share.addParticipant(CKShare.Participant(copyOf: share.owner))
+            #expect(try share.edit() == ShareEdit())
+            let info = CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: ShareSamples.owner))
+            let invited = try info.participant.get()
+            share.addParticipant(invited)
+            #expect(try share.edit().puts.map(\.invitee) == [.user(ShareSamples.owner)])
+            share.removeParticipant(invited)
+            #expect(try share.edit() == ShareEdit())
+        }
+    }
+
     @Test("lets in who asked by adding the participant that is looked up for the request")
     func approval() throws {
         let share = try ShareSamples.share(ShareSamples.view(requesters: [5]))

@@ -63,11 +63,16 @@ struct ShareEditingTests {
             for change: (inout ShareEdit) -> Void in [
                 { [owner] in $0.removals = [owner] },
                 { [owner] in $0.puts = [.init(id: owner, invitee: nil, permission: .readOnly)] },
-                { [owner] in $0.puts = [.init(id: "o", invitee: .user(owner), permission: .readOnly)] },
                 { [owner] in $0.blocks = [owner] },
             ] {
                 #expect(code { try sample.edit(by: editor, change) } == .permissionFailure)
             }
+            #expect(
+                code {
+                    try sample.edit(by: editor) { [owner] in
+                        $0.puts = [.init(id: "o", invitee: .user(owner), permission: .readOnly)]
+                    }
+                } == .invalidArguments)
         }
     }
 
