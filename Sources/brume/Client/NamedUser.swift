@@ -53,6 +53,16 @@ extension CKShare {
         }
     }
 
+    /// The user's request for access. Who asks is known by user record name alone.
+    func requesters(_ user: NamedUser) -> [CKShare.AccessRequester] {
+        requesters.filter { $0.userIdentity.userRecordID?.recordName == user.text }
+    }
+
+    /// The user, if they are blocked.
+    func blockedIdentities(_ user: NamedUser) -> [CKShare.BlockedIdentity] {
+        blockedIdentities.filter { $0.userIdentity.userRecordID?.recordName == user.text }
+    }
+
     /// A URL without the share's title, which is for people.
     private static func address(_ url: String) -> Substring { url.prefix { $0 != "#" } }
 }

@@ -4,15 +4,9 @@ internal import Foundation
 
 /// `brume shares`: share records and zones, see where the URL of a share leads, and take part.
 enum ShareCommands {
-    private static let zone = ArgumentDefinition("ZONE", "the zone's name")
-    private static let record = ArgumentDefinition(
+    static let zone = ArgumentDefinition("ZONE", "the zone's name")
+    static let record = ArgumentDefinition(
         "RECORD", "the name of the shared record; left out: the whole zone", isOptional: true)
-    private static let users = ArgumentDefinition(
-        "USER",
-        "an e-mail address, a phone number, a user record name, the word anybody, or the URL of an invitation for anybody",
-        repeats: true)
-    private static let shared = OptionDefinition(
-        "record", "RECORD", "the shared record's name; left out: the whole zone is shared")
 
     static let definitions =
         [
@@ -29,7 +23,7 @@ enum ShareCommands {
                 arguments: [zone, record],
                 options: [
                     OptionDefinition("title", "TEXT", "what those who are invited are shown"),
-                    permission("public", "none"),
+                    publicPermission(fallback: "none"),
                     OptionDefinition("requests", nil, "let whoever has the URL ask for access"), CommandOptions.json,
                 ] + CommandOptions.client,
                 notes: [
@@ -43,39 +37,16 @@ enum ShareCommands {
                 options: [CommandOptions.owner, CommandOptions.json] + CommandOptions.client,
                 notes: [CommandOptions.clientNote],
                 body: .asynchronous(show)),
-            CommandDefinition(
-                ["shares", "add"], "invite users, or change what participants may do", arguments: [zone, users],
-                options: [shared, permission("permission", "read")] + CommandOptions.client,
-                notes: [
-                    """
-                    Whoever is invited by an address or a number takes part once their account has it (brume account handles). \
-                    anybody makes an invitation with a URL of its own, for whoever comes first.
-                    """, CommandOptions.clientNote,
-                ],
-                examples: ["brume shares add Lists bob@example.com --record groceries --permission write"],
-                body: .asynchronous(add)),
-            CommandDefinition(
-                ["shares", "remove"], "remove participants and invitations, and deny requests",
-                arguments: [zone, users],
-                options: [shared] + CommandOptions.client,
-                notes: [
-                    """
-                    anybody takes back all invitations for whoever comes first that nobody has used yet; the URL of one takes \
-                    back that one.
-                    """, CommandOptions.clientNote,
-                ],
-                body: .asynchronous(remove)),
+        ] + management + [
             CommandDefinition(
                 ["shares", "delete"], "end a share; what was shared stays", arguments: [zone, record],
-                options: CommandOptions.client, notes: [CommandOptions.clientNote], body: .asynchronous(delete)),
+                options: CommandOptions.client, notes: [CommandOptions.clientNote], body: .asynchronous(delete))
         ] + participation
 
-    private static func permission(_ name: String, _ fallback: String) -> OptionDefinition {
+    /// The option for a share's public permission.
+    static func publicPermission(fallback: String? = nil) -> OptionDefinition {
         OptionDefinition(
-            name, "WHAT",
-            name == "public"
-                ? "what whoever has the URL may do: none, read or write" : "what they may do: read or write",
-            fallback: fallback)
+            "public", "WHAT", "what whoever has the URL may do: none, read or write", fallback: fallback)
     }
 
     // MARK: The owner's
@@ -145,84 +116,20 @@ enum ShareCommands {
         let place = try place(invocation, root: invocation.arguments.dropFirst().first)
         let context = try await ClientContext(invocation)
         let share = try await share(at: place, in: context.database)
+        return try await print(share, root: place.root, invocation, context)
+    }
+
+    /// Prints a whole share.
+    static func print(
+        _ share: CKShare, root: CKRecord.ID?, _ invocation: Invocation, _ context: ClientContext
+    ) async throws -> ExitCode {
         if invocation.isOn("json") {
             let ownName = try await context.ownName
-            Terminal.print(ShareText.json(share, root: place.root?.recordName, ownName: ownName).line)
+            Terminal.print(ShareText.json(share, root: root?.recordName, ownName: ownName).line)
         } else {
             for line in ShareText.lines(share) { Terminal.print(line) }
         }
         return .done
-    }
-
-    private static func add(_ invocation: Invocation) async throws -> ExitCode {
-        let permission = try self.permission("permission", invocation)
-        return try await change(invocation) { share, user in
-            guard share.publicPermission == .none else {
-                let root = invocation.text("record").map { " \($0)" } ?? ""
-                throw CommandError(
-                    .failed, "whoever has the URL of this share may take part, so nobody is invited to it",
-                    hint: "send them the URL: brume shares show \(share.recordID.zoneID.zoneName)\(root)")
-            }
-            let isNobodyYet = user.lookupInfo == nil && !user.isURL
-            let participant: CKShare.Participant
-            if !isNobodyYet, let known = share.participants(user).first {
-                participant = known
-            } else if let info = user.lookupInfo {
-                participant = try await user.container.shareParticipants(for: [info])[info]!.get()
-            } else if isNobodyYet {
-                participant = CKShare.Participant.oneTimeURLParticipant()
-            } else {
-                throw noParticipant
-            }
-            participant.permission = permission
-            share.addParticipant(participant)
-        }
-    }
-
-    private static func remove(_ invocation: Invocation) async throws -> ExitCode {
-        try await change(invocation) { share, user in
-            let requesters = share.requesters.filter {
-                $0.userIdentity.userRecordID?.recordName == user.text && !user.text.isEmpty
-            }
-            if !requesters.isEmpty { share.denyRequesters(requesters) }
-            let participants = share.participants(user)
-            if participants.isEmpty, requesters.isEmpty {
-                if user.lookupInfo == nil, !user.isURL {
-                    throw CommandError(.failed, "no invitation for whoever comes first waits to be used")
-                }
-                throw noParticipant
-            }
-            for participant in participants { share.removeParticipant(participant) }
-        }
-    }
-
-    private static let noParticipant = CommandError(
-        .failed, "no participant of that name; name them as `brume shares show` prints them")
-
-    /// How often a change is tried on a share that others change meanwhile.
-    private static let changeAttempts = 5
-
-    /// Changes a share for each of the users whom the command line names, and saves it once. Where somebody else has
-    /// changed it meanwhile, the change is made to what the share is then.
-    private static func change(
-        _ invocation: Invocation, _ body: (CKShare, NamedUser) async throws -> Void
-    ) async throws -> ExitCode {
-        let users = invocation.arguments.dropFirst()
-        let place = try place(invocation, root: invocation.text("record"))
-        let context = try await ClientContext(invocation)
-        let named = try users.map { try NamedUser($0, container: context.container) }
-        var attempt = 1
-        while true {
-            let share = try await share(at: place, in: context.database)
-            for user in named { try await body(share, user) }
-            do {
-                try await context.database.save(share)
-                for line in ShareText.lines(share) { Terminal.print(line) }
-                return .done
-            } catch CKError.serverRecordChanged where attempt < changeAttempts {
-                attempt += 1
-            }
-        }
     }
 
     private static func delete(_ invocation: Invocation) async throws -> ExitCode {
@@ -245,7 +152,7 @@ enum ShareCommands {
         return (zoneID, try root.map { try ClientContext.recordID($0, zoneID: zoneID) })
     }
 
-    private static func share(
+    static func share(
         at place: (zoneID: CKRecordZone.ID, root: CKRecord.ID?), in database: CKDatabase
     ) async throws -> CKShare {
         let zone = place.zoneID.zoneName
@@ -274,7 +181,8 @@ enum ShareCommands {
         }
     }
 
-    private static func permission(
+    /// The permission that an option names. Throws for a word that is none, and for an option that is not there.
+    static func permission(
         _ option: String, _ invocation: Invocation
     ) throws(UsageError) -> CKShare.ParticipantPermission {
         switch invocation.text(option) {

@@ -27,6 +27,7 @@ enum ShareText {
             "public    "
                 + (share.publicPermission == .none
                     ? "only who is invited" : "whoever has the URL may \(words(share.publicPermission))"))
+        if share.allowsAccessRequests { lines.append("requests  whoever has the URL may ask for access") }
         lines += share.participants.map { participant in
             let url = share.oneTimeURL(for: participant.participantID).map { "  \($0.absoluteString)" } ?? ""
             return "\(role(participant.role))\(text(participant.userIdentity)), \(state(participant))\(url)"
