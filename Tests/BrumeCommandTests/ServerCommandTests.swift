@@ -111,7 +111,7 @@ struct ServerCommandTests {
         let unasked = try run("account", "remove", "b")
         #expect(unasked.status == ExitCode.usage.rawValue && unasked.errors.contains("--yes"), "\(unasked.errors)")
         // The price is said before.
-        #expect(unasked.errors.contains("nobody can delete it any more"), "\(unasked.errors)")
+        #expect(unasked.errors.contains("nobody can read or delete it any more"), "\(unasked.errors)")
         #expect(unasked.errors.contains("--with-data deletes it, and ends its shares"), "\(unasked.errors)")
         let kept = try run("account", "remove", "b", "--yes")
         #expect(kept.status == 0 && kept.output.first?.contains("stays on disk") == true, "\(kept.output)")

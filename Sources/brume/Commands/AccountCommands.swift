@@ -63,13 +63,16 @@ enum AccountCommands {
             notes: [
                 """
                 It asks before, or takes --yes: a removal can't be undone. Without --with-data its private data stays on disk and \
-                goes on taking room, and nobody can delete it any more, nor read it but those with whom its zones are shared: an \
-                account that is made later under the same name is another one.
+                goes on taking room, and nobody can read or delete it any more but those who take part in its shares: for them \
+                its zones stay as they are, and whoever has the URL of a share with a public permission may still come. In the \
+                shares of others it keeps its place until their owners remove it. An account that is made later under the same \
+                name is another one.
                 """,
                 """
-                With --with-data, which needs the running server, its tokens are revoked, all records, zones and \
-                subscriptions of its private databases are deleted, and then the account. What it saved in public databases \
-                stays, as do backups, and of the private ones a user record without fields and the names of deleted zones. \
+                With --with-data, which needs the running server, its tokens are revoked, it leaves the shares of others, all \
+                records, zones and subscriptions of its private databases are deleted, and then the account. Those who took part \
+                in its shares are told that its zones are gone. What it saved in public databases and in zones of others stays, \
+                as do backups, and of the private ones a user record without fields and the names of deleted zones. \
                 The disk has the room back when the server has written its next snapshots (brume snapshot). If it fails \
                 midway, the account is still there: run it again.
                 """, note,
@@ -229,8 +232,8 @@ enum AccountCommands {
         } else {
             Terminal.print(
                 keepsData
-                    ? "removed \(name). Its private data stays on disk, where nobody can delete it any more, nor read it but those"
-                        + " with whom its zones are shared"
+                    ? "removed \(name). Its private data stays on disk, where nobody can read or delete it any more but those who"
+                        + " take part in its shares"
                     : "removed \(name), which had no private data")
         }
         return .done
@@ -241,8 +244,8 @@ enum AccountCommands {
         if deletesData { return "remove \(name) and delete all of its private data?" }
         if !keepsData { return "remove \(name)?" }
         return """
-            remove \(name) and leave its private data on disk, where nobody can delete it any more, nor read it but those \
-            with whom its zones are shared (--with-data deletes it, and ends its shares)?
+            remove \(name) and leave its private data on disk, where nobody can read or delete it any more but those who take \
+            part in its shares (--with-data deletes it, and ends its shares)?
             """
     }
 
