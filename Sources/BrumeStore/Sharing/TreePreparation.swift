@@ -19,27 +19,33 @@ struct TreePreparation: Sendable {
     /// Up to where the zone's feed was gone through.
     private(set) var passed = ChangePosition.start
     /// Records whose children are yet to be looked at.
-    private var pending: [Int32]
+    private var pending: [Int32] = []
     /// The children that are being looked at.
     private var children: (parent: String, slots: Set<Int32>, next: Set<Int32>.Index)?
+    /// Records of shares that ended, of which whoever took part there is to be told that they went. The commit can move
+    /// some thousand of them, and tell so; where there are more it is forgotten.
+    private(set) var endedMembers: Set<Int32> = []
+    /// Whether that is so here.
+    let forgetsEnded: Bool
     /// Whether records have been found that the pass had gone by.
     private var mustPassAgain = false
 
-    init(number: UInt32, root: Int32, named name: String) {
+    init(number: UInt32, root: String, forgetsEnded: Bool) {
         self.number = number
-        self.root = name
-        pending = [root]
-        count = 1
+        self.root = root
+        self.forgetsEnded = forgetsEnded
     }
 
     /// About what it takes in memory.
-    var approximateBytes: Int { 512 + feed.count * MemoryLayout<Feed.Entry>.stride + pending.count * 4 }
+    var approximateBytes: Int {
+        512 + feed.count * MemoryLayout<Feed.Entry>.stride + (pending.count + 2 * endedMembers.count) * 4
+    }
 
     /// Entries of its feed that are not where a record stands.
     var staleCount: Int { feed.count - count }
 
     /// Whether all that it holds has been found.
-    var hasWalked: Bool { pending.isEmpty && children == nil && !mustPassAgain }
+    var hasWalked: Bool { pending.isEmpty && children == nil && !mustPassAgain && endedMembers.isEmpty }
 
     /// A record that is looked at takes about as long as so many entries that are gone by.
     static let entriesPerUnit = 16
@@ -53,6 +59,12 @@ struct TreePreparation: Sendable {
         count += 1
         if hasChildren { pending.append(slot) }
         if changed <= passed { mustPassAgain = true }
+    }
+
+    /// The same of one that is in a tree that ended.
+    mutating func addEnded(_ slot: Int32, hasChildren: Bool) {
+        endedMembers.insert(slot)
+        if hasChildren { pending.append(slot) }
     }
 
     /// The next record whose children are to be looked at.

@@ -8,23 +8,10 @@ extension ZoneState {
     ///
     /// - Parameter root: The slot of the record that is to be its root.
     mutating func prepareTree(below root: Int32) -> Bool {
-        let number = trees.takeNumber()
-        guard claim(root, for: number) else { return false }
-        let name = slots[root].name
-        trees.preparations[name] = TreePreparation(number: number, root: root, named: name)
-        return true
-    }
-
-    /// Gives a record the number of a tree that is being made ready, if it is in none.
-    private mutating func claim(_ slot: Int32, for number: UInt32) -> Bool {
-        let former = trees.numbers[slot]
-        if trees.preparations.values.contains(where: { $0.number == former }) { return false }
-        if let tree = trees.trees[former] {
-            if !tree.isEnded { return false }
-            // Those who are to be told that its records went can't be any more, and start over.
-            trees.forgetEnded(former)
-        }
-        trees.set(number, of: slot)
+        var tree = TreePreparation(number: trees.takeNumber(), root: slots[root].name, forgetsEnded: false)
+        take(root, into: &tree)
+        if tree.isBroken { return false }
+        trees.preparations[tree.root] = tree
         return true
     }
 
@@ -34,7 +21,8 @@ extension ZoneState {
     mutating func continueTree(below root: String, units: Int) -> Database.TreeProgress {
         // One that is gone, with its root or its zone, is nothing to wait for.
         guard var tree = trees.preparations.removeValue(forKey: root) else { return .ready }
-        defer { trees.preparations[root] = tree }
+        var isDropped = false
+        defer { if !isDropped { trees.preparations[root] = tree } }
         var left = units
         while left > 0, !tree.isBroken {
             if let child = tree.nextChild() {
@@ -42,11 +30,15 @@ extension ZoneState {
                 left -= 1
             } else if let parent = tree.nextParent() {
                 // One that is out of the tree meanwhile was without children, or has broken it.
-                if trees.numbers[parent] == tree.number {
+                if trees.numbers[parent] == tree.number || tree.endedMembers.contains(parent) && isInEnded(parent) {
                     let name = slots[parent].name
                     tree.look(at: references.children(of: name), of: name)
                 }
                 left -= 1
+            } else if !tree.endedMembers.isEmpty {
+                // The commit takes them one by one, so that whoever lost them is told.
+                isDropped = true
+                return .ready
             } else if !tree.hasWalked {
                 tree.passAgain()
             } else if !pass(&tree, &left) {
@@ -58,19 +50,38 @@ extension ZoneState {
 
     private mutating func visit(_ slot: Int32, below parent: String, _ tree: inout TreePreparation) {
         // Its slot may be another record's by now.
-        guard trees.numbers[slot] != tree.number, !slots.isDeleted(slot), kinship(of: slot).parent == parent,
-            !isRoot(slot)
+        guard trees.numbers[slot] != tree.number, !tree.endedMembers.contains(slot), !slots.isDeleted(slot),
+            kinship(of: slot).parent == parent, !isRoot(slot)
         else { return }
         take(slot, into: &tree)
     }
 
+    /// Gives a record the tree's number, if it is in no other one.
     private mutating func take(_ slot: Int32, into tree: inout TreePreparation) {
-        if claim(slot, for: tree.number) {
-            let hasChildren = !references.children(of: slots[slot].name).isEmpty
-            tree.add(slot, changed: slots.position(of: slot), hasChildren: hasChildren)
-        } else {
+        let former = trees.numbers[slot]
+        let hasChildren = !references.children(of: slots[slot].name).isEmpty
+        if isInEnded(slot) {
+            if !tree.forgetsEnded {
+                tree.addEnded(slot, hasChildren: hasChildren)
+                if tree.count + tree.endedMembers.count > StoreLimits.movedRecordsPerRequest { beginAgain(&tree) }
+                return
+            }
+            // Those who are to be told that its records went can't be any more, and start over.
+            trees.forgetEnded(former)
+        } else if trees.trees[former] != nil || trees.preparations.values.contains(where: { $0.number == former }) {
             tree.isBroken = true
+            return
         }
+        trees.set(tree.number, of: slot)
+        tree.add(slot, changed: slots.position(of: slot), hasChildren: hasChildren)
+    }
+
+    private func isInEnded(_ slot: Int32) -> Bool { trees.tree(of: slot)?.isEnded ?? false }
+
+    /// Begins again with a tree that has more records of shares that ended than a commit may move.
+    private mutating func beginAgain(_ tree: inout TreePreparation) {
+        tree = TreePreparation(number: trees.takeNumber(), root: tree.root, forgetsEnded: true)
+        if let root = liveSlot(of: tree.root) { take(root, into: &tree) } else { tree.isBroken = true }
     }
 
     /// Goes through a part of the zone's feed. Returns false at its end.

@@ -396,7 +396,7 @@ private struct TreesRun {
             }
         }
         for index in devices.indices where generator.oneIn(2) {
-            guard try isCurrent(devices[index]), reaches(devices[index], in: database) else {
+            guard try isCurrent(devices[index]) else {
                 devices[index].user = ""
                 continue
             }
@@ -420,13 +420,6 @@ private struct TreesRun {
         return false
     }
 
-    /// Whether nothing was forgotten that a device needs: parts that ended are, when their records are made ready for
-    /// another share.
-    private func reaches(_ device: Device, in copy: Database) -> Bool {
-        guard let token = device.token, let member = copy.zoneStates[1].trees.members[device.user] else { return true }
-        return token.historyStart > member.floor || token.historyStart == member.floor && token.blockPosition == .start
-    }
-
     private func read(_ device: inout Device, limit: Int, in copy: Database? = nil) throws -> Bool {
         let page = try (copy ?? database).zoneChanges(
             zone: Desk.zone, since: device.token, resultsLimit: limit, desiredKeys: nil,
@@ -445,7 +438,7 @@ private struct TreesRun {
 
     private func checkToken(_ kept: Device, in copy: Database) throws {
         var device = kept
-        guard try isCurrent(device), reaches(device, in: copy) else { return }
+        guard try isCurrent(device) else { return }
         let limit = (kept.view.count + (device.token.map { Int($0.position.sequence) } ?? 0)) % 3
         while try !read(&device, limit: limit, in: copy) {}
         #expect(device.view == truth.view(of: device.user), comment)

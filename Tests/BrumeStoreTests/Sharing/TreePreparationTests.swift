@@ -17,8 +17,8 @@ struct TreePreparationTests {
     private func tree(_ root: String) -> LargeTree { LargeTree(zone: database.zoneStates[1].incarnation, root: root) }
 
     /// Saves so many records below another one, every tenth with nine below it.
-    private func fill(_ parent: String, count: Int) {
-        for start in stride(from: 0, to: count, by: 500) {
+    private func fill(_ parent: String, from first: Int = 0, count: Int) {
+        for start in stride(from: first, to: count, by: 500) {
             let saves = (start..<min(start + 500, count)).map { number in
                 RecordSave<CheckedFields>.of(
                     "\(parent)\(number)",
@@ -187,8 +187,8 @@ struct TreePreparationTests {
         #expect(database.continueTree(tree("none"), units: 1) == .ready)
     }
 
-    @Test("make whoever was in an earlier share of their records start over, since nothing tells of its end any more")
-    func sharedAgain() throws {
+    /// Shares a list and another record with the guest, and ends the share of the list.
+    private func shareForAWhile(count: Int) throws -> ChangeToken {
         for name in ["list", "other"] { try owner.save(name) }
         fill("list", count: 30)
         for root in ["list", "other"] {
@@ -196,17 +196,39 @@ struct TreePreparationTests {
             try accept(guest, root)
         }
         let token = try shared.desk(of: guest).changes(since: nil).token
+        fill("list", from: 30, count: count)
         #expect(owner.modify(deletions: ["s-list"]).result.deletionCodes == [nil])
+        return token
+    }
+
+    @Test("are none where records went with an earlier share, so that it is told that they went")
+    func sharedAgain() throws {
+        let token = try shareForAWhile(count: 30)
         let told = try shared.desk(of: guest).changes(since: token)
         #expect(told.deleted.count == 32)
-        try prepare("list")
-        #expect(shared.refusal(of: token, for: shared.desk(of: guest))?.code == .changeTokenExpired)
-        #expect(shared.refusal(of: told.token, for: shared.desk(of: guest)) == nil)
+        try prepare("list", units: 1)
+        #expect(database.zoneStates[1].trees.preparations.isEmpty)
         #expect(share("list", with: [other]).result.saveCodes == [nil, nil])
+        #expect(Set(try shared.desk(of: guest).changes(since: token).deleted) == Set(told.deleted))
         try accept(other, "list")
         #expect(try names(for: other).count == 32)
         #expect(try names(for: guest) == ["other", "s-other"])
         #expect(database.zoneStates[1].problemWithTrees == nil)
+    }
+
+    @Test(
+        "make whoever was in an earlier share of very many records start over, since nothing tells of its end any more")
+    func manySharedAgain() throws {
+        let count = StoreLimits.movedRecordsPerRequest + 10
+        let token = try shareForAWhile(count: count)
+        try prepare("list")
+        #expect(shared.refusal(of: token, for: shared.desk(of: guest))?.code == .changeTokenExpired)
+        #expect(share("list", with: [other]).result.saveCodes == [nil, nil])
+        try accept(other, "list")
+        #expect(try names(for: other).count == count + 2)
+        #expect(try names(for: guest) == ["other", "s-other"])
+        #expect(database.zoneStates[1].problemWithTrees == nil)
+        shared.expectSound()
     }
 
     @Test("are asked for where a request shares more than a number of records, all of its shares together")
