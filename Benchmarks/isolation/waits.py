@@ -340,6 +340,56 @@ class Audience(Attack):
                 pass
 
 
+class Shares(Attack):
+    """A list of many records, shared and no longer shared in turn."""
+    items = 100_000
+
+    def prepare(self):
+        self.zone = f"Lists{self.number}"
+        self.client.call(
+            p.METHOD_ZONES_MODIFY,
+            p.ModifyZonesRequest(
+                database=self.scope, operation_id=os.urandom(16), saves=[p.ZoneID(name=self.zone)]),
+            p.ModifyZonesResponse)
+        self.done([record("list", "List"), record("shelf", "List")])
+        for start in range(0, self.items, 400):
+            self.done([
+                self.below("list" if index % 100 == 0 else f"i{index - index % 100}", f"i{index}")
+                for index in range(start, start + 400)])
+
+    def below(self, parent, name):
+        return p.RecordSave(name=name, type="Item", parent=parent)
+
+    def done(self, saves=(), deletions=()):
+        """As a batch that has to succeed."""
+        result = modify(self.client, self.scope, self.zone, saves, deletions, policy=1, atomic=True)
+        for item in (*result.saves, *result.deletions):
+            if item.HasField("error"):
+                raise BrumeError(item.error)
+
+    def share(self, root):
+        self.done([
+            p.RecordSave(name=f"share-{root}", type="cloudkit.share", share=p.ShareChange(root=root)),
+            p.RecordSave(name=root, type="List")])
+
+    def act(self):
+        self.share("list")
+        self.done(deletions=["share-list"])
+
+
+class Moves(Shares):
+    """As many records as move with one request, into a share and out of it in turn."""
+    items = 9_600
+
+    def prepare(self):
+        super().prepare()
+        self.share("shelf")
+
+    def act(self):
+        self.done([p.RecordSave(name="list", type="List", parent="shelf")])
+        self.done([p.RecordSave(name="list", type="List", removes_parent=True)])
+
+
 class Nothing(Attack):
     """For comparison: what the machine itself makes a call wait."""
 
@@ -352,7 +402,7 @@ ATTACKS = {
     "references": References, "orphans": Orphans, "terms": Terms, "public-terms": PublicTerms, "words": Words,
     "matching": Matching, "grapheme": Grapheme, "events": Events, "locations": Locations, "indexed": Indexed,
     "overwrites": Overwrites, "parts": Parts, "flood": Flood,
-    "fragments": Fragments, "audience": Audience,
+    "fragments": Fragments, "audience": Audience, "shares": Shares, "moves": Moves,
 }
 
 
@@ -364,7 +414,7 @@ class Mixed:
 
     def act(self):
         # Thousands of connections are not made on the way.
-        name = self.chance.choice(sorted(set(ATTACKS) - {"audience"}))
+        name = self.chance.choice(sorted(set(ATTACKS) - {"audience", "shares"}))
         if name not in self.attacks:
             self.attacks[name] = ATTACKS[name](self.ready, self.client, self.number, self.chance)
         self.attacks[name].act()
