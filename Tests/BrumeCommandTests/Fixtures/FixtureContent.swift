@@ -13,7 +13,7 @@ internal import Testing
 enum FixtureContent {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../Fixtures"
     /// The versions that there are fixtures of.
-    static let versions = 1...3
+    static let versions = 1...4
     /// The version of what today's code writes.
     static let writtenVersion = 4
     static let container = "iCloud.fixture"
@@ -23,6 +23,8 @@ enum FixtureContent {
     static let again = ZoneID(name: "Again")
     /// Deleted.
     static let gone = ZoneID(name: "Gone")
+    /// From version 4 on: records of it are shared with bob.
+    static let lists = ZoneID(name: "Lists")
     /// From version 3 on: made by an operation that is remembered, and deleted afterwards.
     static let remembered = ZoneID(name: "Remembered")
     static let makingRemembered = ModifyZonesRequest(
@@ -82,20 +84,21 @@ extension ClientSession {
     nonisolated func save(
         _ zone: ZoneID, _ saves: [RecordSave<DecodedFields>], deletions: [String] = [],
         database: BrumeModel.DatabaseScope = .private, policy: SavePolicy = .ifServerRecordUnchanged,
-        operationID: [UInt8] = []
+        operationID: [UInt8] = [], shares: [String: ShareSave] = [:]
     ) async throws -> [RecordOutcome<Record>] {
+        var modification = ZoneModification(zone: zone, saves: saves, deletions: deletions)
+        modification.shares = shares
         let results = try await modifyRecords(
             ModifyRecordsRequest(
-                database: database, savePolicy: policy, operationID: operationID,
-                zones: [ZoneModification(zone: zone, saves: saves, deletions: deletions)]))
+                database: database, savePolicy: policy, operationID: operationID, zones: [modification]))
         for deletion in results[0].deletions { if let deletion { throw deletion } }
         return results[0].saves.map(\.outcome)
     }
 
     nonisolated func page(
-        of zone: ZoneID, since token: [UInt8] = []
+        of zone: ZoneID, since token: [UInt8] = [], in database: BrumeModel.DatabaseScope = .private
     ) async throws(ServiceError) -> (live: [String], deleted: [String], token: [UInt8]) {
-        let page = try await zoneChanges(ZoneChangesRequest(database: .private, zone: zone, token: token))
+        let page = try await zoneChanges(ZoneChangesRequest(database: database, zone: zone, token: token))
         return (page.records.map(\.system.name), page.deletions.map(\.name), page.token)
     }
 }

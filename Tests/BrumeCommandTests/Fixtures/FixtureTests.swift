@@ -104,10 +104,23 @@ struct FixtureTests {
             }
             #expect(page?.code == .zoneNotFound || page?.code == .userDeletedZone, "the zone is not made again")
         }
+        if version > 3 { try await expectShared(desk) }
         // The tag of a future that is lost wins nothing, the one before it does.
         let lost = try await desk.ada.save(FixtureContent.notes, [.note("parent", 3, tag: known["lostTag"])])
         #expect(lost[0].record == nil)
         let saved = try await desk.ada.save(FixtureContent.notes, [.note("parent", 3, tag: known["parentTag"])])
+        #expect(saved[0].record != nil)
+    }
+
+    /// What bob is told of ada's lists, of which one is not shared any more.
+    private func expectShared(_ desk: Desk) async throws {
+        let zone = ZoneID(name: FixtureContent.lists.name, owner: try desk.known["adaUser"])
+        let all = try await desk.bob.page(of: zone, in: .shared)
+        #expect(Set(all.live) == ["food", "s-food", "bread"] && all.deleted.isEmpty)
+        let since = try await desk.bob.page(of: zone, since: desk.known.token("bobsShared"), in: .shared)
+        #expect(since.live == ["bread"] && Set(since.deleted) == ["milk", "plans", "s-plans", "travel"])
+        let saves: [RecordSave<DecodedFields>] = [.note("butter", parent: .set("food"))]
+        let saved = try await desk.bob.save(zone, saves, database: .shared)
         #expect(saved[0].record != nil)
     }
 

@@ -105,6 +105,29 @@ struct FixtureWriter {
         let bob = try run.session(known["bob"])
         _ = try await bob.modifyZones(ModifyZonesRequest(database: .private, saves: [FixtureContent.notes]))
         _ = try await bob.save(Self.notes, [.note("bobs")])
+        try await share(run, &known)
+    }
+
+    /// Two lists of one zone, which bob takes part in.
+    private func share(_ run: RunningServer, _ known: inout FixtureContent.Knowledge) async throws {
+        let (ada, bob) = (try run.session(known["ada"]), try run.session(known["bob"]))
+        let (adas, bobs) = (run.container(try known["ada"]), run.container(try known["bob"]))
+        let lists = FixtureContent.lists
+        _ = try await ada.modifyZones(ModifyZonesRequest(database: .private, saves: [lists]))
+        for (list, item) in [("food", "milk"), ("plans", "travel")] {
+            var edit = ShareEdit()
+            edit.publicPermission = .readWrite
+            _ = try await ada.save(
+                lists, [RecordSave(name: "s-\(list)", type: Names.shareType, fields: [:]), .note(list)],
+                shares: ["s-\(list)": ShareSave(root: list, edit: edit)])
+            _ = try await ada.save(lists, [.note(item, parent: .set(list))])
+            let id = CKRecord.ID(recordName: "s-\(list)", zoneID: CKRecordZone.ID(zoneName: lists.name))
+            let share = try #require(try await adas.privateCloudDatabase.record(for: id) as? CKShare)
+            let metadata = try await bobs.shareMetadata(for: try #require(share.url))
+            _ = try await bobs.accept(metadata)
+        }
+        let shared = ZoneID(name: lists.name, owner: try known["adaUser"])
+        known.set("bobsShared", token: try await bob.page(of: shared, in: .shared).token)
     }
 
     private func second(_ run: RunningServer, _ known: inout FixtureContent.Knowledge) async throws {
@@ -116,6 +139,10 @@ struct FixtureWriter {
         }
         _ = try await session.modifyZones(ModifyZonesRequest(database: .private, saves: [FixtureContent.again]))
         _ = try await session.save(FixtureContent.again, [.note("second")])
+        // One record leaves a share, another one comes, and the other share ends.
+        _ = try await session.save(
+            FixtureContent.lists, [.note("milk", parent: .removed), .note("bread", parent: .set("food"))],
+            deletions: ["s-plans"], policy: .allKeys)
         known.set("middle", token: try await session.page(of: Self.notes).token)
     }
 
