@@ -8,6 +8,8 @@ internal import BrumeModel
 struct SharedTrees: Sendable {
     /// By number; those that ended and are of interest among them. A number is not used again.
     private(set) var trees: [UInt32: SharedTree] = [:]
+    /// What records are asked of their trees, one by one: without a copy of a tree, which would retain each of its parts.
+    private var facts: [UInt32: Facts] = [:]
     private(set) var numberOfShare: [String: UInt32] = [:]
     /// A record whose number no tree has is in none.
     private(set) var numbers = TreeNumbers()
@@ -61,11 +63,29 @@ struct SharedTrees: Sendable {
     /// The tree that a slot is in; nil for none. Trees that ended are among them.
     func tree(of slot: Int32) -> SharedTree? { isEmpty ? nil : trees[numbers[slot]] }
 
+    private struct Facts {
+        var since: ChangePosition
+        var isEnded: Bool
+    }
+
     /// The number of the tree that covers a slot; 0 for none.
     func cover(of slot: Int32) -> UInt32 {
         let number = numbers[slot]
-        guard let tree = trees[number], !tree.isEnded else { return 0 }
-        return number
+        return number != 0 && facts[number]?.isEnded == false ? number : 0
+    }
+
+    /// Whether there is a tree of a number, maybe one that ended.
+    func holds(_ number: UInt32) -> Bool { number != 0 && facts[number] != nil }
+
+    /// Whether a slot is in a tree that ended.
+    func isInEnded(_ slot: Int32) -> Bool {
+        let number = numbers[slot]
+        return number != 0 && facts[number]?.isEnded == true
+    }
+
+    /// Whether a commit began a tree, which is there still.
+    func begins(_ number: UInt32, withCommit sequence: UInt64) -> Bool {
+        facts[number].map { $0.since.sequence == sequence && !$0.isEnded } ?? false
     }
 
     mutating func load(_ slot: Int32, tree: UInt32, entered: ChangePosition) {
@@ -78,13 +98,23 @@ struct SharedTrees: Sendable {
         return loaded
     }
 
-    /// Changes a tree that there is.
-    mutating func update(_ number: UInt32, _ change: (inout SharedTree) -> Void) {
-        guard let before = trees[number]?.approximateBytes else { return }
-        let departures = trees[number]!.departures.count
-        change(&trees[number]!)
-        treeBytes += trees[number]!.approximateBytes - before
-        departureCount += trees[number]!.departures.count - departures
+    /// Changes a tree that there is; nil where there is none.
+    @discardableResult
+    mutating func update<Value>(_ number: UInt32, _ change: (inout SharedTree) -> Value) -> Value? {
+        // One look-up for all of it.
+        guard let index = trees.index(forKey: number) else { return nil }
+        let (value, bytes, departures) = SharedTrees.change(&trees.values[index], change)
+        treeBytes += bytes
+        departureCount += departures
+        return value
+    }
+
+    private static func change<Value>(
+        _ tree: inout SharedTree, _ change: (inout SharedTree) -> Value
+    ) -> (value: Value, grownBytes: Int, grownDepartures: Int) {
+        let (bytes, departures) = (tree.approximateBytes, tree.departures.count)
+        let value = change(&tree)
+        return (value, tree.approximateBytes - bytes, tree.departures.count - departures)
     }
 
     mutating func set(_ number: UInt32, of slot: Int32) {
@@ -114,7 +144,7 @@ struct SharedTrees: Sendable {
 
     /// Notes that a tree changed by a record of a type.
     mutating func touch(_ number: UInt32, _ type: String) {
-        guard let tree = trees[number], !tree.isEnded else { return }
+        guard facts[number]?.isEnded == false else { return }
         touchedTypes[number, default: []].insert(type)
     }
 
@@ -153,6 +183,7 @@ struct SharedTrees: Sendable {
             tree.users = []
             tree.end()
         }
+        facts[number]?.isEnded = true
         endedNumbers.append(number)
         dropIfUnneeded(number)
     }
@@ -162,6 +193,7 @@ struct SharedTrees: Sendable {
         let tree = SharedTree(share: share, since: position)
         treeBytes += tree.approximateBytes
         trees[number] = tree
+        facts[number] = Facts(since: position, isEnded: false)
         numberOfShare[share] = number
         begun.append(number)
         return number
@@ -180,6 +212,8 @@ struct SharedTrees: Sendable {
         tree.take(prepared)
         treeBytes += tree.approximateBytes
         trees[prepared.number] = tree
+        facts[number] = nil
+        facts[prepared.number] = Facts(since: tree.since, isEnded: false)
         numberOfShare[tree.share] = prepared.number
         preparations[prepared.root] = nil
     }
@@ -191,6 +225,7 @@ struct SharedTrees: Sendable {
             numberOfShare[tree.share] = number
         }
         trees[number] = tree
+        facts[number] = Facts(since: tree.since, isEnded: tree.isEnded)
         treeBytes += tree.approximateBytes
         lastNumber = max(lastNumber, number)
         if tree.isEnded { endedNumbers.append(number) }
@@ -250,6 +285,7 @@ struct SharedTrees: Sendable {
         departureCount -= trees[number]!.departures.count
         treeBytes -= trees[number]!.approximateBytes
         trees[number] = nil
+        facts[number] = nil
         endedNumbers.removeAll { $0 == number }
         if isIdle { numbers = TreeNumbers() }
     }

@@ -30,7 +30,7 @@ extension ZoneState {
                 left -= 1
             } else if let parent = tree.nextParent() {
                 // One that is out of the tree meanwhile was without children, or has broken it.
-                if trees.numbers[parent] == tree.number || tree.endedMembers.contains(parent) && isInEnded(parent) {
+                if trees.numbers[parent] == tree.number || tree.endedMembers.contains(parent) && trees.isInEnded(parent) {
                     let name = slots[parent].name
                     tree.look(at: references.children(of: name), of: name)
                 }
@@ -60,7 +60,7 @@ extension ZoneState {
     private mutating func take(_ slot: Int32, into tree: inout TreePreparation) {
         let former = trees.numbers[slot]
         let hasChildren = !references.children(of: slots[slot].name).isEmpty
-        if isInEnded(slot) {
+        if trees.isInEnded(slot) {
             if !tree.forgetsEnded {
                 tree.addEnded(slot, hasChildren: hasChildren)
                 if tree.count + tree.endedMembers.count > StoreLimits.movedRecordsPerRequest { beginAgain(&tree) }
@@ -68,15 +68,13 @@ extension ZoneState {
             }
             // Those who are to be told that its records went can't be any more, and start over.
             trees.forgetEnded(former)
-        } else if trees.trees[former] != nil || trees.preparations.values.contains(where: { $0.number == former }) {
+        } else if trees.holds(former) || trees.preparations.values.contains(where: { $0.number == former }) {
             tree.isBroken = true
             return
         }
         trees.set(tree.number, of: slot)
         tree.add(slot, changed: slots.position(of: slot), hasChildren: hasChildren)
     }
-
-    private func isInEnded(_ slot: Int32) -> Bool { trees.tree(of: slot)?.isEnded ?? false }
 
     /// Begins again with a tree that has more records of shares that ended than a commit may move.
     private mutating func beginAgain(_ tree: inout TreePreparation) {

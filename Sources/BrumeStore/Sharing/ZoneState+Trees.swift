@@ -132,7 +132,7 @@ extension ZoneState {
             // With all that comes with the share, in order.
             settling.moving[slot] = 0
         } else {
-            let comesWithShare = trees.trees[number]?.since.sequence == settling.sequence
+            let comesWithShare = trees.begins(number, withCommit: settling.sequence)
             enterTrees(slot, number, at: position, entered: isNew || comesWithShare ? nil : position)
         }
     }
@@ -173,15 +173,14 @@ extension ZoneState {
     /// Gives a record that moved its place in its new tree.
     private mutating func place(_ slot: Int32, _ settling: inout TreeSettling) {
         let (former, number) = (settling.moving[slot]!, trees.numbers[slot])
-        let tree = trees.trees[number]
         // What was covered when its share was made stands where it stood in the zone.
-        let comesWithShare = tree.map { $0.since.sequence == settling.sequence && !$0.isEnded } ?? false
-        if comesWithShare, trees.trees[former] == nil {
+        let comesWithShare = trees.begins(number, withCommit: settling.sequence)
+        if comesWithShare, !trees.holds(former) {
             return enterTrees(slot, number, at: slots.position(of: slot), entered: nil)
         }
         let position = settling.nextPosition()
         depart(slot, from: former, at: position)
-        if tree == nil { return }
+        if !trees.holds(number) { return }
         if comesWithShare {
             enterTrees(slot, number, at: slots.position(of: slot), entered: nil)
         } else {
@@ -193,36 +192,42 @@ extension ZoneState {
 
     private mutating func changeInTrees(_ slot: Int32, at position: ChangePosition) {
         let number = trees.numbers[slot]
-        if trees.trees[number] == nil { return }
-        trees.update(number) { $0.change(slot, at: position) }
+        let isDue = trees.update(number) { tree in
+            tree.change(slot, at: position)
+            return tree.feed.needsCompaction
+        }
+        guard let isDue else { return }
         trees.touch(number, slots[slot].type)
-        compact(number)
+        if isDue { compact(number) }
     }
 
     private mutating func enterTrees(
         _ slot: Int32, _ number: UInt32, at place: ChangePosition, entered: ChangePosition? = nil
     ) {
         trees.set(number, of: slot)
-        trees.update(number) { $0.enter(slot, at: place, entered: entered) }
+        let isDue = trees.update(number) { tree in
+            tree.enter(slot, at: place, entered: entered)
+            return tree.feed.needsCompaction
+        }
         trees.touch(number, slots[slot].type)
-        compact(number)
+        if isDue == true { compact(number) }
     }
 
     private mutating func depart(_ slot: Int32, from number: UInt32, at position: ChangePosition) {
-        guard let tree = trees.trees[number] else { return }
-        let departure = SharedTree.Departure(
-            position: position, entered: tree.entered(slot, created: slots.created(slot)), name: slots[slot].name,
-            type: slots[slot].type)
+        if !trees.holds(number) { return }
+        let (created, record) = (slots.created(slot), slots[slot])
+        let (name, type) = (record.name, record.type)
         trees.update(number) { tree in
+            let departure = SharedTree.Departure(
+                position: position, entered: tree.entered(slot, created: created), name: name, type: type)
             tree.leave(slot)
             // Out of a tree that begins with this very commit nobody saw it go.
             if tree.since.sequence < position.sequence { tree.append(departure) }
         }
-        trees.touch(number, departure.type)
+        trees.touch(number, type)
     }
 
     private mutating func compact(_ number: UInt32) {
-        guard trees.trees[number]?.feed.needsCompaction == true else { return }
         let (slots, numbers) = (slots, trees.numbers)
         trees.update(number) { tree in
             tree.compact(isMember: { numbers[$0] == number }, position: { slots.position(of: $0) })
