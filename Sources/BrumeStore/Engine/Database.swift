@@ -28,6 +28,8 @@ package final class Database {
     @exclusivity(unchecked) private var recentZoneIndex = 0
     /// Indexes in ``zoneStates`` of the zones that exist, by incarnation.
     @exclusivity(unchecked) var zoneIndexOfIncarnation: [UInt64: Int]
+    /// The trees that are made ready for shares to come.
+    @exclusivity(unchecked) var preparedTrees: Set<LargeTree> = []
     /// The incarnations of the zones that hold records, in rising order: what a query of all zones reads.
     @exclusivity(unchecked) var populatedZones: [UInt64] = []
     /// Queries that read the database as it was at an earlier commit.

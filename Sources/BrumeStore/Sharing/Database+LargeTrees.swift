@@ -10,6 +10,21 @@ package struct LargeTree: Hashable, Sendable {
     let root: String
 }
 
+extension ZoneState {
+    /// Whether a record stands below one of those of some names, or so deep that nobody looks.
+    fileprivate func standsBelow(_ names: Set<String>, _ slot: Int32, steps: inout Int) -> Bool {
+        var current = slot
+        while steps > 0 {
+            steps -= 1
+            let parent = kinship(of: current).parent
+            guard let above = parent.isEmpty ? nil : liveSlot(of: parent), above != slot else { return false }
+            if names.contains(parent) { return true }
+            current = above
+        }
+        return true
+    }
+}
+
 extension Database {
     /// What a step says of a tree.
     package enum TreeProgress {
@@ -27,23 +42,28 @@ extension Database {
     package func largeTrees(
         of request: ModifyRecordsRequest<CheckedFields>, above limit: Int
     ) -> [LargeTree] {
-        var left = limit
-        var found: [LargeTree] = []
+        var (left, steps) = (limit, ShareTree.stepLimit)
+        var found: Set<LargeTree> = []
         for modification in request.zones where !modification.shares.isEmpty {
             guard case .success(let index) = zoneIndex(of: modification.zone),
                 !zoneStates[index].isDefault, zoneStates[index].sharing.shares[Names.zoneShare] == nil
             else { continue }
             let zone = zoneStates[index]
+            let roots = Set(modification.shares.values.map(\.root))
             for (share, save) in modification.shares where found.count < StoreLimits.preparedTreesPerDatabase {
-                guard zone.liveSlot(of: share) == nil, let root = zone.liveSlot(of: save.root) else { continue }
+                // One that is shared already is refused with a reason, and so is one above another or below it.
+                guard zone.liveSlot(of: share) == nil, let root = zone.liveSlot(of: save.root),
+                    zone.trees.cover(of: root) == 0
+                else { continue }
+                if zone.standsBelow(roots, root, steps: &steps) { return [] }
                 if let count = zone.holdsTree(of: root, within: left) {
                     left -= count
                 } else {
-                    found.append(LargeTree(zone: zone.incarnation, root: save.root))
+                    found.insert(LargeTree(zone: zone.incarnation, root: save.root))
                 }
             }
         }
-        return found
+        return found.sorted { $0.root < $1.root }
     }
 
     /// Begins to make a tree ready. Every one that was begun has to be ended.
@@ -52,12 +72,10 @@ extension Database {
     package func beginTree(_ tree: LargeTree) throws(ServiceError) {
         guard let index = zoneIndexOfIncarnation[tree.zone], let root = zoneStates[index].liveSlot(of: tree.root)
         else { return }
-        let count = zoneStates.reduce(0) { $0 + $1.trees.preparations.count }
-        // In a tree that there is, its request is refused with a reason.
-        if zoneStates[index].trees.cover(of: root) != 0 { return }
-        guard count < StoreLimits.preparedTreesPerDatabase, withZone(at: index, { $0.prepareTree(below: root) }) else {
-            throw Database.treesAreBusy
-        }
+        guard preparedTrees.count < StoreLimits.preparedTreesPerDatabase,
+            withZone(at: index, { $0.prepareTree(below: root) })
+        else { throw Database.treesAreBusy }
+        preparedTrees.insert(tree)
     }
 
     /// Goes on with a tree, by so many records at the most.
@@ -68,8 +86,9 @@ extension Database {
 
     /// Drops what was made ready and is not in a share.
     package func endTree(_ tree: LargeTree) {
+        preparedTrees.remove(tree)
         guard let index = zoneIndexOfIncarnation[tree.zone] else { return }
-        withZone(at: index) { $0.trees.preparations[tree.root] = nil }
+        withZone(at: index) { $0.trees.dropPreparation(below: tree.root) }
     }
 
     /// Why a record with many below it is not shared now.

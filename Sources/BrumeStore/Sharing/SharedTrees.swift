@@ -78,10 +78,9 @@ struct SharedTrees: Sendable {
     func holds(_ number: UInt32) -> Bool { number != 0 && facts[number] != nil }
 
     /// Whether a slot is in a tree that ended.
-    func isInEnded(_ slot: Int32) -> Bool {
-        let number = numbers[slot]
-        return number != 0 && facts[number]?.isEnded == true
-    }
+    func isInEnded(_ slot: Int32) -> Bool { hasEnded(numbers[slot]) }
+
+    func hasEnded(_ number: UInt32) -> Bool { number != 0 && facts[number]?.isEnded == true }
 
     /// Whether a commit began a tree, which is there still.
     func begins(_ number: UInt32, withCommit sequence: UInt64) -> Bool {
@@ -199,10 +198,19 @@ struct SharedTrees: Sendable {
         return number
     }
 
+    /// Whether there are numbers enough for trees that may never come.
+    var hasNumbersToSpare: Bool { lastNumber < UInt32.max / 4 }
+
     /// A number for a tree to come.
     mutating func takeNumber() -> UInt32 {
         lastNumber += 1
         return lastNumber
+    }
+
+    /// Drops a tree that is made ready.
+    mutating func dropPreparation(below root: String) {
+        preparations[root] = nil
+        if isIdle { numbers = TreeNumbers() }
     }
 
     /// Makes a tree that was made ready that of a share, in which nobody takes part yet.

@@ -8,9 +8,12 @@ extension ZoneState {
     ///
     /// - Parameter root: The slot of the record that is to be its root.
     mutating func prepareTree(below root: Int32) -> Bool {
+        let former = trees.numbers[root]
+        if !trees.hasNumbersToSpare || trees.preparations.values.contains(where: { $0.number == former }) {
+            return false
+        }
         var tree = TreePreparation(number: trees.takeNumber(), root: slots[root].name, forgetsEnded: false)
         take(root, into: &tree)
-        if tree.isBroken { return false }
         trees.preparations[tree.root] = tree
         return true
     }
@@ -22,7 +25,9 @@ extension ZoneState {
         // One that is gone, with its root or its zone, is nothing to wait for.
         guard var tree = trees.preparations.removeValue(forKey: root) else { return .ready }
         var isDropped = false
-        defer { if !isDropped { trees.preparations[root] = tree } }
+        defer {
+            if isDropped { trees.dropPreparation(below: root) } else { trees.preparations[root] = tree }
+        }
         var left = units
         while left > 0, !tree.isBroken {
             if let child = tree.nextChild() {
@@ -30,7 +35,7 @@ extension ZoneState {
                 left -= 1
             } else if let parent = tree.nextParent() {
                 // One that is out of the tree meanwhile was without children, or has broken it.
-                if trees.numbers[parent] == tree.number || tree.endedMembers.contains(parent) && trees.isInEnded(parent) {
+                if isMember(parent, of: tree) {
                     let name = slots[parent].name
                     tree.look(at: references.children(of: name), of: name)
                 }
@@ -49,11 +54,16 @@ extension ZoneState {
     }
 
     private mutating func visit(_ slot: Int32, below parent: String, _ tree: inout TreePreparation) {
-        // Its slot may be another record's by now.
-        guard trees.numbers[slot] != tree.number, !tree.endedMembers.contains(slot), !slots.isDeleted(slot),
+        // Its slot may be another record's by now, and the parent elsewhere.
+        guard let above = liveSlot(of: parent), isMember(above, of: tree), trees.numbers[slot] != tree.number,
+            !tree.endedMembers.contains(slot), !slots.isDeleted(slot),
             kinship(of: slot).parent == parent, !isRoot(slot)
         else { return }
         take(slot, into: &tree)
+    }
+
+    private func isMember(_ slot: Int32, of tree: TreePreparation) -> Bool {
+        trees.numbers[slot] == tree.number || tree.endedMembers.contains(slot) && trees.isInEnded(slot)
     }
 
     /// Gives a record the tree's number, if it is in no other one.
@@ -111,35 +121,45 @@ extension ZoneState {
     mutating func followInPreparations(_ events: [TreeEvent]) {
         let deletedParents = trees.deletedParents
         trees.deletedParents = []
-        for root in trees.preparations.keys.sorted() {
-            var tree = trees.preparations.removeValue(forKey: root)!
-            if leavesOrphans(deletedParents, in: tree) { tree.isBroken = true }
-            for event in events where !tree.isBroken {
-                guard case .put(let slot, let position, _, mayMove: true) = event, !slots.isDeleted(slot),
-                    slots.position(of: slot) == position
-                else { continue }
-                follow(slot, &tree)
+        let roots = trees.preparations.keys.sorted()
+        if roots.isEmpty { return }
+        let moved = events.compactMap { event -> Int32? in
+            guard case .put(let slot, let position, _, mayMove: true) = event, !slots.isDeleted(slot),
+                slots.position(of: slot) == position
+            else { return nil }
+            return slot
+        }
+        // What goes from one into another has gone when it comes.
+        for goes in [true, false] {
+            for root in roots {
+                var tree = trees.preparations.removeValue(forKey: root)!
+                if goes, leavesOrphans(deletedParents, in: tree) { tree.isBroken = true }
+                for slot in moved where !tree.isBroken && slots[slot].name != root {
+                    if goes { release(slot, from: &tree) } else { follow(slot, into: &tree) }
+                }
+                trees.preparations[root] = tree
             }
-            trees.preparations[root] = tree
         }
     }
 
-    private mutating func follow(_ slot: Int32, _ tree: inout TreePreparation) {
-        let name = slots[slot].name
-        // Whatever its own parent is.
-        if name == tree.root { return }
-        let wasMember = trees.numbers[slot] == tree.number
-        let parent = isRoot(slot) ? nil : liveSlot(of: kinship(of: slot).parent)
-        let isMember = parent.map { trees.numbers[$0] == tree.number } ?? false
-        if !wasMember {
-            if isMember { take(slot, into: &tree) }
-        } else if !references.children(of: name).isEmpty {
+    private mutating func release(_ slot: Int32, from tree: inout TreePreparation) {
+        if trees.numbers[slot] != tree.number { return }
+        if !references.children(of: slots[slot].name).isEmpty {
             // It might also have been put below one of those that stand below it.
             tree.isBroken = true
-        } else if !isMember {
+        } else if !isBelowMember(slot, of: tree) {
             trees.set(0, of: slot)
             tree.count -= 1
         }
+    }
+
+    private mutating func follow(_ slot: Int32, into tree: inout TreePreparation) {
+        if trees.numbers[slot] != tree.number, isBelowMember(slot, of: tree) { take(slot, into: &tree) }
+    }
+
+    private func isBelowMember(_ slot: Int32, of tree: TreePreparation) -> Bool {
+        if isRoot(slot) { return false }
+        return liveSlot(of: kinship(of: slot).parent).map { trees.numbers[$0] == tree.number } ?? false
     }
 
     /// Whether something stands below what was deleted of a tree: it is in the tree no more.
@@ -181,11 +201,12 @@ extension ZoneState {
     }
 
     /// Whether the commit in hand moves records with others below them, except for roots of shares, below which all
-    /// stays.
+    /// stays. What it puts below them itself is looked at by itself: see ``BatchTrees/movesOthersThanRoots``.
     private func movesOthersThanRoots() -> Bool {
-        trees.events.contains { event in
-            guard case .put(let slot, _, _, mayMove: true) = event else { return false }
-            return !references.children(of: slots[slot].name).isEmpty && !isRoot(slot)
+        let sequence = lastChange.sequence
+        return trees.events.contains { event in
+            guard case .put(let slot, _, _, mayMove: true) = event, !isRoot(slot) else { return false }
+            return references.children(of: slots[slot].name).contains { slots.position(of: $0).sequence < sequence }
         }
     }
 }

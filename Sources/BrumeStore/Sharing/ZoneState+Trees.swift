@@ -62,6 +62,7 @@ extension ZoneState {
         var settling = TreeSettling(sequence: lastChange.sequence)
         settleChanges(&settling)
         while let parent = settling.pending.popLast() { moveChildren(of: parent, &settling) }
+        if settling.moving.count > StoreLimits.movedRecordsPerRequest { forgetEnded(of: settling) }
         let slots = slots
         for slot in settling.moving.keys.sorted(by: { slots.position(of: $0) < slots.position(of: $1) }) {
             place(slot, &settling)
@@ -148,6 +149,15 @@ extension ZoneState {
             trees.set(number, of: child)
             settling.pending.append(child)
         }
+    }
+
+    /// Forgets the trees that ended of which a share that begins takes records: that was so when the commit was made,
+    /// with a tree that was made ready, and there are no positions for so many.
+    private mutating func forgetEnded(of settling: TreeSettling) {
+        let formers = settling.moving.filter { slot, _ in
+            trees.begins(trees.numbers[slot], withCommit: settling.sequence)
+        }.values
+        for number in Set(formers).sorted() where trees.hasEnded(number) { trees.forgetEnded(number) }
     }
 
     /// Whether there are at most so many records below one in its tree, itself included: a walk that ends when there
