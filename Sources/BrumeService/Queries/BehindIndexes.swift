@@ -2,8 +2,6 @@
 /// other and with queries.
 struct BehindIndexes {
     private var queue: [LoadedDatabase] = []
-    /// Whether the next turn begins with them, not with queries.
-    var isFirst = false
 
     var isEmpty: Bool { queue.isEmpty }
 

@@ -137,22 +137,24 @@ extension Shard {
         queriesAreScheduled = true
         loop.execute { [self] in
             queriesAreScheduled = false
-            let isIndexesTurn = behindIndexes.isFirst
-            if isIndexesTurn {
-                continueIndexes()
-                continueTrees()
-            }
-            while queryBudget.isLeft, let (account, query) = queries.popFirst() {
-                charge(timeShare(of: account)) {
-                    if !advance(query) { queries.append(query, of: account) }
+            slicedTurnNumber += 1
+            let kinds = treeWorks.isEmpty ? 2 : 3
+            for place in 0..<kinds {
+                switch (slicedTurnNumber + place) % kinds {
+                case 0: continueIndexes()
+                case 1: continueQueries()
+                default: continueTrees()
                 }
             }
-            if !isIndexesTurn {
-                continueTrees()
-                continueIndexes()
-            }
-            behindIndexes.isFirst.toggle()
             if !queries.isEmpty || !behindIndexes.isEmpty || !treeWorks.isEmpty { continueQueriesNextTurn() }
+        }
+    }
+
+    private func continueQueries() {
+        while queryBudget.isLeft, let (account, query) = queries.popFirst() {
+            charge(timeShare(of: account)) {
+                if !advance(query) { queries.append(query, of: account) }
+            }
         }
     }
 

@@ -231,6 +231,14 @@ extension Shard {
         }
     }
 
+    /// Whether a request came before, as far as the database remembers: then it is answered and not done.
+    func isRemembered(_ request: DataRequest, in loaded: LoadedDatabase, identity: Identity) -> Bool {
+        guard let (id, digest, _) = request.operation, !id.isEmpty else { return false }
+        let key = Self.operationKey(id, in: loaded.database.id, identity: identity)
+        let user = identity.owns(loaded.database.id) ? "" : identity.userRecordName
+        return loaded.database.rememberedOperation(key, digest: digest, user: user) != nil
+    }
+
     /// The key that an operation is remembered under, empty if it is not remembered, and the digest that its request is
     /// compared by.
     struct Operation {

@@ -47,6 +47,8 @@ package final class Shard: @unchecked Sendable {
     /// Whether a later turn of the loop will go on with them.
     var queriesAreScheduled = false
     var queryBudget = QueryBudget()
+    /// The turns in which some of that was done: what goes first changes with each.
+    var slicedTurnNumber = 0
     /// Requests that share many records and are not decided yet.
     @exclusivity(unchecked) var treeWorks = FairQueue<TreeWork>()
     /// Databases whose indexes are behind their commits, each once.

@@ -11,7 +11,8 @@ extension Shard {
     ) -> [LargeTree] {
         // What is refused anyway is refused at once.
         guard case .modifyRecords(let modification) = request, request.maySetUpShares,
-            identity.owns(loaded.database.id), (writeRefusal ?? share.undurableRefusal) == nil
+            identity.owns(loaded.database.id), (writeRefusal ?? share.undurableRefusal) == nil,
+            !isRemembered(request, in: loaded, identity: identity)
         else { return [] }
         return loaded.database.largeTrees(
             of: modification, above: server.configuration.sharedRecordsAtOnce)
@@ -28,7 +29,9 @@ extension Shard {
             return give(outcome, position)
         }
         do throws(ServiceError) {
-            guard treeWorks.count < ServiceLimits.treeWorksPerLoop else { throw Database.treesAreBusy }
+            guard treeWorks.count < ServiceLimits.treeWorksPerLoop,
+                treeWorks.count(of: share.key) < ServiceLimits.treeWorksPerAccount
+            else { throw Database.treesAreBusy }
             treeWorks.append(
                 try TreeWork(
                     request, sharing: trees, in: loaded, identity: identity, share: share,
@@ -42,12 +45,24 @@ extension Shard {
 
     /// Goes on with each request that waits for its trees, as far as the turn has time for it.
     func continueTrees() {
-        for _ in 0..<treeWorks.count where queryBudget.isLeft {
+        let now = loop.currentNanoseconds
+        for _ in 0..<treeWorks.count {
             guard let (account, work) = treeWorks.popFirst() else { return }
-            charge(timeShare(of: account)) {
-                if !advance(work) { treeWorks.append(work, of: account) }
+            if work.isLate(at: now) {
+                end(work, .failure(Database.treesAreBusy))
+            } else if queryBudget.isLeft {
+                charge(timeShare(of: account)) {
+                    if !advance(work) { treeWorks.append(work, of: account) }
+                }
+            } else {
+                treeWorks.append(work, of: account)
             }
         }
+    }
+
+    private func end(_ work: TreeWork, _ outcome: Outcome) {
+        work.end()
+        work.give(outcome, work.loaded.lastPosition)
     }
 
     /// Returns whether the request was answered.
@@ -63,13 +78,13 @@ extension Shard {
             // The token may have been revoked meanwhile, or the account removed.
             guard server.isStillValid(work.identity) else { throw ServerCore.unknownToken }
         } catch {
-            work.end()
-            work.give(.failure(error), loaded.lastPosition)
+            end(work, .failure(error))
             return true
         }
-        let (outcome, position) = run(work.request, in: loaded, identity: work.identity, share: work.share)
-        work.end()
-        work.give(outcome, position)
+        let began = loop.currentNanoseconds
+        let (outcome, _) = run(work.request, in: loaded, identity: work.identity, share: work.share)
+        queryBudget.spend(nanoseconds: loop.currentNanoseconds - began)
+        end(work, outcome)
         return true
     }
 }

@@ -15,7 +15,7 @@ final class TreeWork {
     /// The account whose share of the loop's time it takes.
     var account: ClientShare.Key { share.key }
     private let trees: [LargeTree]
-    /// The trees that are ready, one after the other, since the last one that was not.
+    /// The trees that were found ready in this turn, one after the other, since the last one that was not.
     private var readyCount = 0
     private var next = 0
     private var restarts = 0
@@ -50,28 +50,31 @@ final class TreeWork {
     func work(
         units: Int, _ budget: inout QueryBudget, now: () -> UInt64
     ) throws(ServiceError) -> Bool {
+        // Commits have come since the last turn.
+        readyCount = 0
         var left = units
         var before = now()
         while left > 0, budget.isLeft {
             let step = min(left, ServiceLimits.treeStepUnits)
-            left -= step
             let progress = loaded.database.continueTree(trees[next], units: step)
             let after = now()
             budget.spend(nanoseconds: after - before)
             before = after
-            if after > deadlineNanoseconds { throw Database.treesAreBusy }
             switch progress {
-            case .underWay: readyCount = 0
-            case .broken: try beginAgain()
             case .ready:
-                // Commits may have come since the others were.
                 readyCount += 1
                 next = (next + 1) % trees.count
                 if readyCount == trees.count { return true }
+                continue
+            case .underWay: readyCount = 0
+            case .broken: try beginAgain()
             }
+            left -= step
         }
         return false
     }
+
+    func isLate(at nanoseconds: UInt64) -> Bool { nanoseconds > deadlineNanoseconds }
 
     private func beginAgain() throws(ServiceError) {
         readyCount = 0

@@ -37,10 +37,10 @@ extension FramePeer {
     // MARK: Saves
 
     /// Sends a save, and waits for nothing.
-    package func startSave(_ name: String) {
+    package func startSave(_ name: String, in zone: ZoneID = .defaultZone) {
         let request = ModifyRecordsRequest<DecodedFields>(
             database: .private,
-            zones: [ZoneModification(zone: .defaultZone, saves: [RecordSave(name: name, type: "Note", fields: [:])])])
+            zones: [ZoneModification(zone: zone, saves: [RecordSave(name: name, type: "Note", fields: [:])])])
         start(.recordsModify, coder.encodeModifyRecordsRequest(request))
     }
 

@@ -32,14 +32,22 @@ extension FramePeer {
         _ root: String, type: String = "List", in zone: String, with users: [String] = [],
         permission: Share.Permission = .readWrite
     ) -> UInt32 {
-        let share = "s-\(root)"
-        var modification = ZoneModification<DecodedFields>(
-            zone: ZoneID(name: zone),
-            saves: [
-                RecordSave(name: share, type: Names.shareType, fields: [:]),
+        startSharingRecords([root], type: type, in: zone, with: users, permission: permission)
+    }
+
+    /// The same of several records with one request.
+    package func startSharingRecords(
+        _ roots: [String], type: String = "List", in zone: String, with users: [String] = [],
+        permission: Share.Permission = .readWrite
+    ) -> UInt32 {
+        var modification = ZoneModification<DecodedFields>(zone: ZoneID(name: zone))
+        for root in roots {
+            modification.saves += [
+                RecordSave(name: "s-\(root)", type: Names.shareType, fields: [:]),
                 RecordSave(name: root, type: type, fields: [:]),
-            ])
-        modification.shares[share] = ShareSave(root: root, edit: .inviting(users, permission: permission))
+            ]
+            modification.shares["s-\(root)"] = ShareSave(root: root, edit: .inviting(users, permission: permission))
+        }
         let request = ModifyRecordsRequest(database: .private, savePolicy: .changedKeys, zones: [modification])
         return start(.recordsModify, coder.encodeModifyRecordsRequest(request))
     }

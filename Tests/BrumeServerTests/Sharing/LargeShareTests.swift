@@ -64,6 +64,26 @@ struct LargeShareTests {
         #expect(seen == Set((0..<30).map { "i\($0)" } + ["list", "s-list", "late"]))
     }
 
+    @Test("are several of one request, while others write into the zone in every turn")
+    func several() throws {
+        let players = try Players()
+        try players.a.save(["plans"], zone: players.own)
+        let items = (0..<30).map { "p\($0)" }
+        #expect(
+            try players.a.save(items, below: "plans", in: players.own, of: .private).allSatisfy { $0 == nil })
+        let writer = try players.server.connect(account: "a")
+        let stream = players.a.startSharingRecords(["list", "plans"], type: "Note", in: "lists")
+        var number = 0
+        while !players.a.isAnswered(stream), number < 200 {
+            number += 1
+            writer.startSave("w\(number)", in: players.own)
+            players.server.turn()
+            players.server.stepJournal()
+        }
+        #expect(number > 10)
+        #expect(try players.a.saveCodes(stream) == [nil, nil, nil, nil])
+    }
+
     @Test("are asked for by one request at a time")
     func twice() throws {
         let players = try Players()
