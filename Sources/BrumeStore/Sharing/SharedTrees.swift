@@ -8,8 +8,7 @@ internal import BrumeModel
 struct SharedTrees: Sendable {
     /// By number; those that ended and are of interest among them. A number is not used again.
     private(set) var trees: [UInt32: SharedTree] = [:]
-    /// What records are asked of their trees, one by one: without a copy of a tree, which would retain each of its parts.
-    private var facts: [UInt32: Facts] = [:]
+    private(set) var facts = TreeFacts()
     private(set) var numberOfShare: [String: UInt32] = [:]
     /// A record whose number no tree has is in none.
     private(set) var numbers = TreeNumbers()
@@ -63,29 +62,14 @@ struct SharedTrees: Sendable {
     /// The tree that a slot is in; nil for none. Trees that ended are among them.
     func tree(of slot: Int32) -> SharedTree? { isEmpty ? nil : trees[numbers[slot]] }
 
-    private struct Facts {
-        var since: ChangePosition
-        var isEnded: Bool
-    }
-
     /// The number of the tree that covers a slot; 0 for none.
     func cover(of slot: Int32) -> UInt32 {
         let number = numbers[slot]
-        return number != 0 && facts[number]?.isEnded == false ? number : 0
+        return facts.isLive(number) ? number : 0
     }
-
-    /// Whether there is a tree of a number, maybe one that ended.
-    func holds(_ number: UInt32) -> Bool { number != 0 && facts[number] != nil }
 
     /// Whether a slot is in a tree that ended.
-    func isInEnded(_ slot: Int32) -> Bool { hasEnded(numbers[slot]) }
-
-    func hasEnded(_ number: UInt32) -> Bool { number != 0 && facts[number]?.isEnded == true }
-
-    /// Whether a commit began a tree, which is there still.
-    func begins(_ number: UInt32, withCommit sequence: UInt64) -> Bool {
-        facts[number].map { $0.since.sequence == sequence && !$0.isEnded } ?? false
-    }
+    func isInEnded(_ slot: Int32) -> Bool { facts.hasEnded(numbers[slot]) }
 
     mutating func load(_ slot: Int32, tree: UInt32, entered: ChangePosition) {
         numbers[slot] = tree
@@ -143,7 +127,7 @@ struct SharedTrees: Sendable {
 
     /// Notes that a tree changed by a record of a type.
     mutating func touch(_ number: UInt32, _ type: String) {
-        guard facts[number]?.isEnded == false else { return }
+        if !facts.isLive(number) { return }
         touchedTypes[number, default: []].insert(type)
     }
 
@@ -182,7 +166,7 @@ struct SharedTrees: Sendable {
             tree.users = []
             tree.end()
         }
-        facts[number]?.isEnded = true
+        facts.end(number)
         endedNumbers.append(number)
         dropIfUnneeded(number)
     }
@@ -192,7 +176,7 @@ struct SharedTrees: Sendable {
         let tree = SharedTree(share: share, since: position)
         treeBytes += tree.approximateBytes
         trees[number] = tree
-        facts[number] = Facts(since: position, isEnded: false)
+        facts.note(tree, number: number)
         numberOfShare[share] = number
         begun.append(number)
         return number
@@ -220,8 +204,8 @@ struct SharedTrees: Sendable {
         tree.take(prepared)
         treeBytes += tree.approximateBytes
         trees[prepared.number] = tree
-        facts[number] = nil
-        facts[prepared.number] = Facts(since: tree.since, isEnded: false)
+        facts.drop(number)
+        facts.note(tree, number: prepared.number)
         numberOfShare[tree.share] = prepared.number
         preparations[prepared.root] = nil
     }
@@ -233,7 +217,7 @@ struct SharedTrees: Sendable {
             numberOfShare[tree.share] = number
         }
         trees[number] = tree
-        facts[number] = Facts(since: tree.since, isEnded: tree.isEnded)
+        facts.note(tree, number: number)
         treeBytes += tree.approximateBytes
         lastNumber = max(lastNumber, number)
         if tree.isEnded { endedNumbers.append(number) }
@@ -293,7 +277,7 @@ struct SharedTrees: Sendable {
         departureCount -= trees[number]!.departures.count
         treeBytes -= trees[number]!.approximateBytes
         trees[number] = nil
-        facts[number] = nil
+        facts.drop(number)
         endedNumbers.removeAll { $0 == number }
         if isIdle { numbers = TreeNumbers() }
     }

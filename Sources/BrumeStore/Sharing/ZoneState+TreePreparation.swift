@@ -78,7 +78,7 @@ extension ZoneState {
             }
             // Those who are to be told that its records went can't be any more, and start over.
             trees.forgetEnded(former)
-        } else if trees.holds(former) || trees.preparations.values.contains(where: { $0.number == former }) {
+        } else if trees.facts.holds(former) || trees.preparations.values.contains(where: { $0.number == former }) {
             tree.isBroken = true
             return
         }

@@ -133,7 +133,7 @@ extension ZoneState {
             // With all that comes with the share, in order.
             settling.moving[slot] = 0
         } else {
-            let comesWithShare = trees.begins(number, withCommit: settling.sequence)
+            let comesWithShare = trees.facts.begins(number, withCommit: settling.sequence)
             enterTrees(slot, number, at: position, entered: isNew || comesWithShare ? nil : position)
         }
     }
@@ -155,9 +155,9 @@ extension ZoneState {
     /// with a tree that was made ready, and there are no positions for so many.
     private mutating func forgetEnded(of settling: TreeSettling) {
         let formers = settling.moving.filter { slot, _ in
-            trees.begins(trees.numbers[slot], withCommit: settling.sequence)
+            trees.facts.begins(trees.numbers[slot], withCommit: settling.sequence)
         }.values
-        for number in Set(formers).sorted() where trees.hasEnded(number) { trees.forgetEnded(number) }
+        for number in Set(formers).sorted() where trees.facts.hasEnded(number) { trees.forgetEnded(number) }
     }
 
     /// Whether there are at most so many records below one in its tree, itself included: a walk that ends when there
@@ -184,13 +184,13 @@ extension ZoneState {
     private mutating func place(_ slot: Int32, _ settling: inout TreeSettling) {
         let (former, number) = (settling.moving[slot]!, trees.numbers[slot])
         // What was covered when its share was made stands where it stood in the zone.
-        let comesWithShare = trees.begins(number, withCommit: settling.sequence)
-        if comesWithShare, !trees.holds(former) {
+        let comesWithShare = trees.facts.begins(number, withCommit: settling.sequence)
+        if comesWithShare, !trees.facts.holds(former) {
             return enterTrees(slot, number, at: slots.position(of: slot), entered: nil)
         }
         let position = settling.nextPosition()
         depart(slot, from: former, at: position)
-        if !trees.holds(number) { return }
+        if !trees.facts.holds(number) { return }
         if comesWithShare {
             enterTrees(slot, number, at: slots.position(of: slot), entered: nil)
         } else {
@@ -224,7 +224,7 @@ extension ZoneState {
     }
 
     private mutating func depart(_ slot: Int32, from number: UInt32, at position: ChangePosition) {
-        if !trees.holds(number) { return }
+        if !trees.facts.holds(number) { return }
         let (created, record) = (slots.created(slot), slots[slot])
         let (name, type) = (record.name, record.type)
         trees.update(number) { tree in
