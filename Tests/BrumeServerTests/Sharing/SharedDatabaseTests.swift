@@ -143,6 +143,25 @@ struct SharedDatabaseTests {
         #expect(try b.sharedChanges().earlierDeletions.isEmpty)
     }
 
+    @Test("says to nobody but their owner how queries of its zones run")
+    func explanations() throws {
+        let server = try Self.server()
+        let (a, b) = (try server.connect(account: "a"), try server.connect(account: "b"))
+        try b.accept(try a.shareZone("list", with: [b.user]))
+        try a.makeZone("trees")
+        try b.accept(try a.shareRecord("food", in: "trees", with: [b.user]))
+        func query(_ scope: DatabaseScope, _ zone: ZoneID) -> QueryRequest {
+            QueryRequest(database: scope, zone: zone, query: Query(recordType: "List", predicate: .constant(true)))
+        }
+        for name in ["list", "trees"] {
+            let error = #expect(throws: ServiceError.self) {
+                try b.explain(query(.shared, ZoneID(name: name, owner: a.user)))
+            }
+            #expect(error?.code == .permissionFailure, "\(name)")
+            #expect(throws: Never.self) { try a.explain(query(.private, ZoneID(name: name))) }
+        }
+    }
+
     @Test("keeps an operation of a participant apart from the owner's of the same id")
     func operations() throws {
         let server = try Self.server()

@@ -195,6 +195,29 @@ struct ParticipantWritingTests {
         #expect(shared.owner.record(Names.zoneShare) != nil && database.zonesWithMembers.isEmpty)
     }
 
+    @Test("invites others as an administrator while another one does: both are there, one after the other")
+    func twoAdministrators() throws {
+        let (ada, bob) = (shared.desk(of: guest), shared.desk(of: other))
+        for user in [guest, other] { try shared.admit(user, role: .administrator, permission: .readOnly) }
+        let before = try tag(Names.zoneShare)
+        func invite(_ number: Int, by desk: Desk, tag: String) -> (result: ZoneModificationResult<SharedBytes>, Commit?)
+        {
+            var edit = ShareEdit()
+            edit.puts = [.init(id: "n\(number)", invitee: .user(RandomShare.user(number)), permission: .readOnly)]
+            return desk.modify(
+                policy: .allKeys, saves: [.of(Names.zoneShare, type: Names.shareType, tag: tag)],
+                shares: [Names.zoneShare: ShareSave(edit: edit)])
+        }
+        #expect(invite(5, by: ada, tag: before).result.saveCodes == [nil])
+        let late = invite(6, by: bob, tag: before).result
+        #expect(late.saveCodes == [.serverRecordChanged])
+        let server = Record(stored: try #require(late.saves[0].error?.serverRecord))
+        #expect(server.shareDetails?.participants.map(\.user).last == RandomShare.user(5))
+        #expect(invite(6, by: bob, tag: server.system.changeTag).result.saveCodes == [nil])
+        let users = try shared.details().participants.map(\.user)
+        #expect(users == [Desk.sharer, guest, other, RandomShare.user(5), RandomShare.user(6)])
+    }
+
     @Test("makes no share, and the batch in which they would is not done", arguments: [true, false])
     func newShare(isAtomic: Bool) throws {
         try shared.admit(guest, role: .administrator)

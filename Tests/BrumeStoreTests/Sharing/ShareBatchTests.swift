@@ -194,6 +194,39 @@ struct ShareBatchTests {
         #expect(remade.saves[0].record?.shareDetails?.url == url, "the URL is the same")
     }
 
+    @Test("is not made of a root whose share the same request deletes, and is in the next one")
+    func sharedAgain() throws {
+        let (list, _) = try shareList()
+        let save = RecordSave<CheckedFields>.of("list", type: "List", tag: list)
+        let both = modify([Self.share("next"), save], shares: ["next": ShareSave(root: "list")], deletions: ["share"])
+        #expect(both.result.saveCodes == [.alreadyShared, .batchRequestFailed] && both.commit == nil)
+        #expect(both.result.deletions.map { $0?.code } == [.batchRequestFailed])
+        #expect(modify([], deletions: ["share"]).result.deletions == [nil])
+        let tag = try #require(desk.record("list")).system.changeTag
+        let next = modify(
+            [Self.share("next"), .of("list", type: "List", tag: tag)], shares: ["next": ShareSave(root: "list")])
+        #expect(next.result.saveCodes == [nil, nil])
+    }
+
+    @Test("finds room in its zone beside a number of others, and where one of these has gone")
+    func sharesOfZone() throws {
+        let count = Limits.sharesPerZone
+        func share(_ numbers: Range<Int>) -> [ErrorCode?] {
+            modify(
+                numbers.flatMap { [Self.share("s\($0)"), .of("r\($0)")] },
+                shares: Dictionary(uniqueKeysWithValues: numbers.map { ("s\($0)", ShareSave(root: "r\($0)")) })
+            ).result.saveCodes
+        }
+        for start in stride(from: 0, to: count - 1, by: 100) {
+            #expect(share(start..<min(start + 100, count - 1)).allSatisfy { $0 == nil })
+        }
+        #expect(share(count..<count + 2).contains(.limitExceeded), "two where there is room for one")
+        #expect(share(count..<count + 1) == [nil, nil])
+        #expect(share(count + 1..<count + 2) == [.limitExceeded, .batchRequestFailed])
+        #expect(modify([], deletions: ["s0"]).result.deletions == [nil])
+        #expect(share(count + 1..<count + 2) == [nil, nil])
+    }
+
     @Test("of a whole zone has the secret of the run that made the zone, in whatever run it is shared")
     func secretOfZone() throws {
         let plain = desk.database.shareAddresses

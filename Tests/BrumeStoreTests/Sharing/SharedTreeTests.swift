@@ -197,6 +197,24 @@ struct SharedTreeTests {
         #expect(shared.refusal(of: again.token, for: desk) == nil, "what happens elsewhere expires no token")
     }
 
+    @Test("leave tokens good while no more of a user's shares have ended than are remembered")
+    func manyEnded() throws {
+        let limit = StoreLimits.endedPartsPerMember
+        for number in 0..<limit + 2 { try share("r\(number)", with: [guest]) }
+        let desk = shared.desk(of: guest)
+        let first = try desk.changes(since: nil)
+        #expect(first.live.count == 2 * (limit + 2))
+        for number in 0..<limit {
+            #expect(owner.modify(deletions: ["s-r\(number)"]).result.deletionCodes == [nil])
+        }
+        let page = try desk.changes(since: first.token)
+        #expect(apply([(page.live, page.deleted)], to: Set(first.live)).count == 4)
+        #expect(owner.modify(deletions: ["s-r\(limit)"]).result.deletionCodes == [nil])
+        #expect(shared.refusal(of: first.token, for: desk)?.code == .changeTokenExpired)
+        #expect(Set(try desk.changes(since: page.token).deleted) == ["r\(limit)", "s-r\(limit)"])
+        #expect(Set(try desk.changes(since: nil).live) == ["r\(limit + 1)", "s-r\(limit + 1)"])
+    }
+
     @Test("come and go in one piece up to a number, and what is more is refused before it costs")
     func numbers() throws {
         let limit = StoreLimits.movedRecordsPerRequest
