@@ -11,7 +11,9 @@ final class SessionTable: @unchecked Sendable {
     let coder = MessageCoder()
     private unowned let server: ServerCore
     @exclusivity(unchecked) var figures = DoorFigures()
-    private var sessions: [ObjectIdentifier: Session] = [:]
+    private var numbered: [ObjectIdentifier: (number: UInt64, session: Session)] = [:]
+    /// How many sessions there have been.
+    private var lastNumber: UInt64 = 0
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
     init(of shard: Shard, server: ServerCore) {
@@ -19,14 +21,22 @@ final class SessionTable: @unchecked Sendable {
         self.server = server
     }
 
-    func add(_ session: Session) { sessions[ObjectIdentifier(session)] = session }
+    func add(_ session: Session) {
+        lastNumber += 1
+        numbered[ObjectIdentifier(session)] = (lastNumber, session)
+    }
 
-    func remove(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
+    func remove(_ session: Session) { numbered[ObjectIdentifier(session)] = nil }
+
+    private var sessions: [Session] { numbered.values.map(\.session) }
+
+    /// In the order in which they came, which is the same each time that the same happens.
+    private var sessionsInOrder: [Session] { numbered.values.sorted { $0.number < $1.number }.map(\.session) }
 
     /// Cuts all sessions off, after the server went away without closing them.
     func abandon() {
-        for session in sessions.values { session.abandon() }
-        sessions = [:]
+        for session in sessionsInOrder { session.abandon() }
+        numbered = [:]
     }
 
     // MARK: Time and room
@@ -34,7 +44,7 @@ final class SessionTable: @unchecked Sendable {
     /// Looks after deadlines and budgets now and then.
     func sweepLater() {
         _ = shard.loop.schedule(afterMilliseconds: ServiceLimits.sweepMilliseconds) { [unowned self] in
-            for session in Array(sessions.values) { session.timePassed() }
+            for session in sessionsInOrder { session.timePassed() }
             makeRoom()
             sweepLater()
         }
@@ -46,7 +56,7 @@ final class SessionTable: @unchecked Sendable {
         let shares = server.shares
         if shares.anonymousOutput.isFull {
             let isFull = shares.output.isFull
-            let candidates = sessions.values.filter {
+            let candidates = sessions.filter {
                 $0.unreadByteCount > ServerLimits.unreadFloorBytes && (isFull || $0.identity?.role == .anonymous)
             }
             let largest = candidates.max {
@@ -54,9 +64,9 @@ final class SessionTable: @unchecked Sendable {
             }
             largest?.giveWay(holdingOutput: true)
         }
-        if sessions.values.contains(where: { $0.inputShortage == .budget }) {
+        if sessions.contains(where: { $0.inputShortage == .budget }) {
             let now = shard.loop.nowNanoseconds
-            let old = sessions.values.filter {
+            let old = sessions.filter {
                 !$0.isEnding && $0.reservedInput.bytes > 0
                     && now - $0.reservedInput.sinceNanoseconds > ServerLimits.frameGraceNanoseconds
             }
@@ -78,24 +88,24 @@ final class SessionTable: @unchecked Sendable {
 
     /// Tells all sessions that the server is about to stop.
     func drain() {
-        for session in Array(sessions.values) { session.drain() }
+        for session in sessionsInOrder { session.drain() }
     }
 
     func close() {
-        for session in Array(sessions.values) { session.close() }
+        for session in sessionsInOrder { session.close() }
     }
 
     /// Calls in flight.
-    var unaryCallCount: Int { sessions.values.reduce(0) { $0 + $1.unaryCallCount } }
+    var unaryCallCount: Int { sessions.reduce(0) { $0 + $1.unaryCallCount } }
 
     /// Bytes of answers under way that count as output of sessions.
-    var heldByteCount: Int { sessions.values.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
+    var heldByteCount: Int { sessions.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
 
     /// Adds what the sessions hold and what was counted.
     func addFigures(to figures: inout ServerFigures) {
         self.figures.add(to: &figures)
-        figures.connections.open += sessions.count
-        for session in sessions.values {
+        figures.connections.open += numbered.count
+        for session in sessions {
             figures.openCalls += session.openCallCount
             figures.push.streams += session.streams.count
         }

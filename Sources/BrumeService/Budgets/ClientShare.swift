@@ -13,6 +13,8 @@ package final class ClientShare: Sendable {
     }
 
     package let key: Key
+    /// What tells its account or address from others, whatever shares come and go; never 0.
+    let writer: UInt
     /// Answers on their way between loops, held for the disk, and in the output of connections.
     package let output: ByteShare
     /// Incomplete frames, and requests on their way to their database.
@@ -26,6 +28,7 @@ package final class ClientShare: Sendable {
 
     init(_ key: Key, callLimit: Int, streamLimit: Int, output: ByteShare, input: ByteShare) {
         self.key = key
+        writer = UInt(bitPattern: key.hashValue) | 1
         self.output = output
         self.input = input
         self.callLimit = callLimit

@@ -5,8 +5,7 @@ final class DiskSharing: Sendable {
     /// An account is alone when no other one has written for so long.
     static let nanoseconds: UInt64 = 1_000_000_000
 
-    /// The identity of the ``ClientShare`` that wrote last; 0 when none did. A share that takes the place of one that
-    /// is gone may pass for it: its account counts as alone until another one writes.
+    /// The ``ClientShare/writer`` that wrote last; 0 when none did.
     private let last = Atomic<UInt>(0)
     private let sharedUntilNanoseconds = Atomic<UInt64>(0)
 
@@ -14,7 +13,7 @@ final class DiskSharing: Sendable {
 
     /// Notes that an account made a commit.
     func wrote(_ share: ClientShare, atNanoseconds now: UInt64) {
-        let writer = UInt(bitPattern: ObjectIdentifier(share))
+        let writer = share.writer
         // The usual case when one account writes much: nothing changes that other loops read.
         if last.load(ordering: .relaxed) == writer { return }
         if last.exchange(writer, ordering: .relaxed) == 0 { return }

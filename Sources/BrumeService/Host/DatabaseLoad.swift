@@ -130,7 +130,7 @@ package final class DatabaseLoad {
         precondition(self.outcome == nil, "a database is loaded twice")
         self.outcome = outcome
         defer { (clients, users, knownTokens) = ([:], [], []) }
-        return (Array(clients.values), users)
+        return (clients.values.sorted { $0.number < $1.number }, users)
     }
 
     /// The database was lost while calls still waited for it: they get the error.

@@ -183,7 +183,7 @@ package final class NotificationHub {
 
     /// Ends all streams, because the database can't be used any more.
     func endStreams(_ error: ServiceError) {
-        for mailbox in Array(mailboxes.values) {
+        for (_, mailbox) in mailboxes.sorted(by: { $0.key < $1.key }) {
             let listeners = exchange(&mailbox.listeners, with: [])
             listenerCount -= listeners.count
             for listener in listeners { listener.end(error) }

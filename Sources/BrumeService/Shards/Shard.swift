@@ -39,6 +39,8 @@ package final class Shard: @unchecked Sendable {
     var unsaved: [DatabaseID] = []
     /// The clients of this loop.
     private(set) var clients: [ObjectIdentifier: Client] = [:]
+    /// How many have come since the start.
+    private var clientCount: UInt64 = 0
     /// What is counted here, for the operator.
     @exclusivity(unchecked) var figures = ShardFigures()
     let push = PushFigures()
@@ -215,6 +217,8 @@ package final class Shard: @unchecked Sendable {
     /// their first visit. In a new container they are made only when the user uses it: see
     /// ``DataRequest/leavesTrace(for:)``.
     func arrive(_ client: Client) {
+        clientCount += 1
+        client.number = clientCount
         clients[ObjectIdentifier(client)] = client
         client.timeShare.clientCount += 1
         guard let database = client.identity.privateDatabase else { return }
@@ -246,7 +250,9 @@ package final class Shard: @unchecked Sendable {
     ///
     /// - Parameter reason: The reason to give; nil when their tokens were revoked.
     func endClients(_ reason: ServiceError? = nil, where isMeant: (Identity) -> Bool) {
-        for client in Array(clients.values) where isMeant(client.identity) { client.door.end(reason) }
+        // In an order that is the same each time.
+        let meant = clients.values.filter { isMeant($0.identity) }
+        for client in meant.sorted(by: { $0.number < $1.number }) { client.door.end(reason) }
     }
 
     /// Makes the user's records in both databases, unless they exist.

@@ -18,7 +18,7 @@ extension Shard {
                 case .reminder(let zone): take(zone, home: home)
                 }
             }
-            for (home, types) in touched {
+            for (home, types) in touched.sorted(by: { $0.key.owner < $1.key.owner }) {
                 // A device that accepts another share does not have what comes with it.
                 tellOfShared(
                     home, types: types, origin: types == nil ? .server : cause.origin,
