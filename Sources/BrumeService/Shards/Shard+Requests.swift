@@ -214,6 +214,10 @@ extension Shard {
                     ? nil : loaded.database.rememberedOperation(operation.key, digest: digest, user: operation.user)
                 {
                 case .outcome(let outcome, let encoded)? where outcome.kind == kind:
+                    if case .records(let results) = outcome, let zones = request.sharedZones {
+                        let caller = try Authorisation.grantOfShared(in: id, to: identity)
+                        guard loaded.database.stillShows(results, of: zones, to: caller) else { throw Self.goneOutcome }
+                    }
                     return (.success(answer(outcome, encoded: encoded, in: loaded.database)), loaded.lastPosition)
                 // These failures reveal a commit too, so they wait for the disk.
                 case .outcome?, .otherRequest?: throw Self.reusedOperationID
@@ -252,6 +256,11 @@ extension Shard {
         .invalidArguments,
         "the operation id came before with another request, and nothing of this one was done; give each request an id"
             + " of its own, and send the same bytes again only to repeat it")
+
+    private static let goneOutcome = ServiceError(
+        .serverResponseLost,
+        "the operation was done, and some of what it came to is not shared with this user any more: fetch to see the rest"
+    )
 
     private static let lostOutcome = ServiceError(
         .serverResponseLost,

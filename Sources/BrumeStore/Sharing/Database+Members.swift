@@ -1,7 +1,25 @@
 package import BrumeModel
+internal import BrumeRecord
 
 /// What users may see of zones that others share with them: the one place that asks it.
 extension Database {
+    /// Whether a user who does not own the database still sees all records that the outcome of an operation shows: those
+    /// that were saved, and those that were in the way.
+    package func stillShows(
+        _ results: [ZoneModificationResult<SharedBytes>], of zones: [ZoneID], to caller: Caller
+    ) -> Bool {
+        zip(zones, results).allSatisfy { zone, result in
+            guard case .success(let index) = zoneIndex(of: zone, for: caller),
+                let member = member(caller, ofZoneAt: index)
+            else { return result.saves.allSatisfy { $0.shownName == nil } }
+            let state = zoneStates[index]
+            return result.saves.allSatisfy { save in
+                guard let name = save.shownName else { return true }
+                return state.liveSlot(of: name).map { member.permission(of: $0, in: state) != nil } ?? false
+            }
+        }
+    }
+
     /// The index of a zone that exists for the caller: of a zone that somebody else owns only who takes part learns
     /// that it does.
     func zoneIndex(of zone: ZoneID, for caller: Caller) -> Result<Int, ServiceError> {
@@ -92,5 +110,18 @@ extension ZoneState {
     /// A user's part in the zone; nil for none.
     func member(_ user: String) -> ZoneMember? {
         sharing.members[user] ?? trees.members[user].map { ZoneMember(start: $0.start, reach: .trees($0)) }
+    }
+}
+
+extension SaveResult<SharedBytes> {
+    /// The name of the record that it holds, if it holds one.
+    fileprivate var shownName: String? {
+        switch outcome {
+        case .record(let bytes):
+            bytes.withUnsafeBytes { String(decoding: StoredRecord.head(of: $0).name, as: UTF8.self) }
+        case .failure(let error):
+            error.serverRecord?.withUnsafeBytes { String(decoding: StoredRecord.head(of: $0).name, as: UTF8.self) }
+        case .deferred: nil
+        }
     }
 }

@@ -315,6 +315,53 @@ struct SharedSilenceTests {
         #expect(answer[0].saves.codes == [.serverRecordChanged], "it is done anew, and comes too late")
     }
 
+    @Test("at what a user was answered once tell nothing when they take no longer part where it was")
+    func answersOfFormerZones() throws {
+        let server = try SteppedServer { $0.loopCount = 2 }
+        let a = try server.connect(account: "a")
+        let b = try FrameWatcher(server, account: "b")
+        let (list, plans) = (ZoneID(name: "list", owner: a.user), ZoneID(name: "plans", owner: a.user))
+        for name in ["list", "plans"] { try b.peer.accept(try a.shareZone(name, with: [b.user])) }
+        try a.save(["milk"], zone: ZoneID(name: "list")) { _ in ["text": .string("canary")] }
+        // A conflict shows what the server has.
+        let conflict = ZoneModification<DecodedFields>(
+            zone: list, saves: [RecordSave(name: "milk", type: "Note", fields: [:])])
+        let done = ZoneModification<DecodedFields>(
+            zone: plans, saves: [RecordSave(name: "mine", type: "Note", fields: [:])])
+        let request = b.modify([conflict, done], isAtomic: false, operation: Self.operation)
+        let canary = Array("canary".utf8)
+        #expect(b.ask(request.method, request.bytes).contains { $0.containsBytes(canary) })
+        #expect(b.ask(request.method, request.bytes).contains { $0.containsBytes(canary) })
+        try a.changeShare(of: "list", .removing([b.user]))
+        #expect(!b.ask(request.method, request.bytes).contains { $0.containsBytes(canary) })
+    }
+
+    @Test("at what a user was answered once tell nothing of records whose share has ended")
+    func answersOfFormerShares() throws {
+        let server = try SteppedServer { $0.loopCount = 2 }
+        let a = try server.connect(account: "a")
+        let b = try FrameWatcher(server, account: "b")
+        let (own, zone) = (ZoneID(name: "lists"), ZoneID(name: "lists", owner: a.user))
+        try a.makeZone("lists")
+        for root in ["food", "plans"] { try b.peer.accept(try a.shareRecord(root, in: "lists", with: [b.user])) }
+        let milk = RecordSave<DecodedFields>(
+            name: "milk", type: "Note", changeTag: "", parent: .set("food"), fields: ["text": .string("canary")])
+        let saved = ModifyRecordsRequest<DecodedFields>(
+            database: .private, zones: [ZoneModification(zone: own, saves: [milk])])
+        #expect(try a.modify(saved)[0].saves.codes == [nil])
+        let conflict = ZoneModification<DecodedFields>(
+            zone: zone,
+            saves: [
+                RecordSave(name: "milk", type: "Note", changeTag: "", parent: .set("food"), fields: [:]),
+                RecordSave(name: "mine", type: "Note", changeTag: "", parent: .set("plans"), fields: [:]),
+            ])
+        let request = b.modify([conflict], isAtomic: false, operation: Self.operation)
+        let canary = Array("canary".utf8)
+        #expect(b.ask(request.method, request.bytes).contains { $0.containsBytes(canary) })
+        #expect(try a.modify(own, of: .private, deleting: ["s-food"]).deletions == [nil])
+        #expect(!b.ask(request.method, request.bytes).contains { $0.containsBytes(canary) })
+    }
+
     @Test("at what a user was answered once tell nothing when they take no longer part")
     func answersOfFormerDays() throws {
         let server = try SteppedServer { $0.loopCount = 2 }
