@@ -30,11 +30,17 @@ struct TreeFeed {
         let block: ChangePosition
         var place: TreePlace
         var item: Item
+
+        /// A record that goes from one tree into another stands where its departure stands. It comes first, so that a
+        /// page that ends there has told of it.
+        var isRecord: Bool {
+            if case .record = item { true } else { false }
+        }
     }
 
     private let zone: ZoneState
     private let member: TreeMember
-    private var sources = Heap<Source> { $0.place < $1.place }
+    private var sources = Heap<Source> { $0.place != $1.place ? $0.place < $1.place : $0.isRecord && !$1.isRecord }
     /// Entries that were looked at.
     private(set) var lookCount = 0
 
