@@ -114,10 +114,10 @@ package enum StoreLimits {
     static let treeItemsPerPage = 5_000
 
     /// Trees that are made ready for shares at a time.
-    static let preparedTreesPerDatabase = 4
+    package static let preparedTreesPerDatabase = 4
 
     /// Records that may come into shared trees or leave them with what one request moves, or ends to share: they move
     /// in one piece, of some ten milliseconds. What it shares may be more where that was made ready:
     /// ``TreePreparation``.
-    static let movedRecordsPerRequest = 10_000
+    package static let movedRecordsPerRequest = 10_000
 }

@@ -30,6 +30,8 @@ extension ZoneBatch {
         guard let existing else {
             let number = try cover(of: save.name, in: zone)
             guard trees.parts[number]?.permission == .readWrite else { throw ZoneBatch.isOutside }
+            // Its name is taken, of which nothing else is to be told.
+            if zone.liveSlot(of: save.name) != nil { return }
             return try takeMove(of: save.name, over: nil, in: zone)
         }
         switch save.parent {

@@ -163,6 +163,7 @@ extension ZoneState {
     /// Whether there are at most so many records below one in its tree, itself included: a walk that ends when there
     /// are more.
     func holdsTree(of slot: Int32, within limit: Int) -> Int? {
+        if limit < 1 { return nil }
         let number = trees.cover(of: slot)
         var (pending, seen) = ([slot], Set([slot]))
         while let parent = pending.popLast() {

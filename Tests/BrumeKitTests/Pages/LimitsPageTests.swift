@@ -215,6 +215,8 @@ extension LimitsPageTests {
         ("zones of others", [Model.sharedZonesPerUser, Model.askedZonesPerUser]),
         ("subscriptions to one user's shared database", [Model.sharedSubscriptionsPerUser]),
         ("users whom a share blocks", [Model.blockedUsersPerShare]),
+        ("records that one request moves into shares", [StoreLimits.movedRecordsPerRequest]),
+        ("requests of a database at a time that share", [1_000, StoreLimits.preparedTreesPerDatabase]),
         ("users who ask for access", [Model.requestersPerShare]),
         ("locations and references", [Model.listMessagesPerRequest]),
         ("names of records", [Model.nameCharacters]),

@@ -149,6 +149,18 @@ struct UnseenRecordTests {
         #expect(ZoneBatch.takenName.code == .permissionFailure && ZoneBatch.takenName.serverRecord == nil)
     }
 
+    @Test("have taken their names, which is told in the same words whatever stands below them")
+    func takenNameOfLargeTree() throws {
+        try share("a", with: guest)
+        for name in ["diary", "shelf"] { try owner.save(name) }
+        try owner.save("box", parent: .set("shelf"))
+        fill("box", count: StoreLimits.movedRecordsPerRequest + 1)
+        for name in ["diary", "shelf"] {
+            let done = desk.modify(saves: [.of(name, parent: .set("a"))])
+            #expect(done.result.saves.map(\.error) == [ZoneBatch.takenName] && done.commit == nil, "\(name)")
+        }
+    }
+
     // MARK: Counts
 
     @Test("count for nothing where a participant refers to what they refer to, or deletes it")
