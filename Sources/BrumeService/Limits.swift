@@ -247,8 +247,8 @@ package enum ServiceLimits {
     /// How often a tree is begun anew, because records with others below them were moved, before its request fails.
     static let treeRestarts = 3
 
-    /// Requests of one loop whose trees are made ready at a time, and those of one account among them. One more is refused
-    /// with a time to come back.
+    /// Requests of one loop whose trees are made ready at a time, and those of one account among them. One more is
+    /// refused with a time to come back.
     static let treeWorksPerLoop = 64
     static let treeWorksPerAccount = 8
 

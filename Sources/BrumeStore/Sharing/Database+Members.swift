@@ -3,8 +3,8 @@ internal import BrumeRecord
 
 /// What users may see of zones that others share with them: the one place that asks it.
 extension Database {
-    /// Whether a user who does not own the database still sees all records that the outcome of an operation shows: those
-    /// that were saved, and those that were in the way.
+    /// Whether a user who does not own the database still sees all records that the outcome of an operation shows:
+    /// those that were saved, and those that were in the way.
     package func stillShows(
         _ results: [ZoneModificationResult<SharedBytes>], of zones: [ZoneID], to caller: Caller
     ) -> Bool {
