@@ -11,9 +11,7 @@ final class SessionTable: @unchecked Sendable {
     let coder = MessageCoder()
     private unowned let server: ServerCore
     @exclusivity(unchecked) var figures = DoorFigures()
-    private var numbered: [ObjectIdentifier: (number: UInt64, session: Session)] = [:]
-    /// How many sessions there have been.
-    private var lastNumber: UInt64 = 0
+    private var sessions = Arrivals<Session>()
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
 
     init(of shard: Shard, server: ServerCore) {
@@ -21,22 +19,14 @@ final class SessionTable: @unchecked Sendable {
         self.server = server
     }
 
-    func add(_ session: Session) {
-        lastNumber += 1
-        numbered[ObjectIdentifier(session)] = (lastNumber, session)
-    }
+    func add(_ session: Session) { sessions.insert(session) }
 
-    func remove(_ session: Session) { numbered[ObjectIdentifier(session)] = nil }
-
-    private var sessions: [Session] { numbered.values.map(\.session) }
-
-    /// In the order in which they came, which is the same each time that the same happens.
-    private var sessionsInOrder: [Session] { numbered.values.sorted { $0.number < $1.number }.map(\.session) }
+    func remove(_ session: Session) { sessions.remove(session) }
 
     /// Cuts all sessions off, after the server went away without closing them.
     func abandon() {
-        for session in sessionsInOrder { session.abandon() }
-        numbered = [:]
+        for session in sessions.all { session.abandon() }
+        sessions.removeAll()
     }
 
     // MARK: Time and room
@@ -44,7 +34,7 @@ final class SessionTable: @unchecked Sendable {
     /// Looks after deadlines and budgets now and then.
     func sweepLater() {
         _ = shard.loop.schedule(afterMilliseconds: ServiceLimits.sweepMilliseconds) { [unowned self] in
-            for session in sessionsInOrder { session.timePassed() }
+            for session in sessions.all { session.timePassed() }
             makeRoom()
             sweepLater()
         }
@@ -56,7 +46,7 @@ final class SessionTable: @unchecked Sendable {
         let shares = server.shares
         if shares.anonymousOutput.isFull {
             let isFull = shares.output.isFull
-            let candidates = sessions.filter {
+            let candidates = sessions.all.filter {
                 $0.unreadByteCount > ServerLimits.unreadFloorBytes && (isFull || $0.identity?.role == .anonymous)
             }
             let largest = candidates.max {
@@ -64,9 +54,9 @@ final class SessionTable: @unchecked Sendable {
             }
             largest?.giveWay(holdingOutput: true)
         }
-        if sessions.contains(where: { $0.inputShortage == .budget }) {
+        if sessions.all.contains(where: { $0.inputShortage == .budget }) {
             let now = shard.loop.nowNanoseconds
-            let old = sessions.filter {
+            let old = sessions.all.filter {
                 !$0.isEnding && $0.reservedInput.bytes > 0
                     && now - $0.reservedInput.sinceNanoseconds > ServerLimits.frameGraceNanoseconds
             }
@@ -88,24 +78,24 @@ final class SessionTable: @unchecked Sendable {
 
     /// Tells all sessions that the server is about to stop.
     func drain() {
-        for session in sessionsInOrder { session.drain() }
+        for session in sessions.all { session.drain() }
     }
 
     func close() {
-        for session in sessionsInOrder { session.close() }
+        for session in sessions.all { session.close() }
     }
 
     /// Calls in flight.
-    var unaryCallCount: Int { sessions.reduce(0) { $0 + $1.unaryCallCount } }
+    var unaryCallCount: Int { sessions.all.reduce(0) { $0 + $1.unaryCallCount } }
 
     /// Bytes of answers under way that count as output of sessions.
-    var heldByteCount: Int { sessions.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
+    var heldByteCount: Int { sessions.all.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
 
     /// Adds what the sessions hold and what was counted.
     func addFigures(to figures: inout ServerFigures) {
         self.figures.add(to: &figures)
-        figures.connections.open += numbered.count
-        for session in sessions {
+        figures.connections.open += sessions.count
+        for session in sessions.all {
             figures.openCalls += session.openCallCount
             figures.push.streams += session.streams.count
         }

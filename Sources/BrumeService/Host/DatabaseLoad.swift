@@ -36,7 +36,7 @@ package final class DatabaseLoad {
     /// How the load ended; nil while it goes on.
     private(set) var outcome: Outcome?
     private var calls = FairQueue<Call>()
-    private var clients: [ObjectIdentifier: Client] = [:]
+    private var clients = Arrivals<Client>()
     /// In the order in which they came, so that a run can be repeated.
     private var users: [Identity] = []
     /// The tokens of ``users``, each of whom is there once for each token.
@@ -68,14 +68,14 @@ package final class DatabaseLoad {
     /// Adds a client whose home database this is. `settle` is called at once if the database is loaded.
     func arrived(_ client: Client, settle: (LoadedDatabase) -> Void) {
         switch outcome {
-        case nil: clients[ObjectIdentifier(client)] = client
+        case nil: clients.insert(client)
         case .success(let loaded): settle(loaded)
         case .failure: break
         }
     }
 
     /// Forgets a client that has gone.
-    func left(_ client: Client) { clients[ObjectIdentifier(client)] = nil }
+    func left(_ client: Client) { clients.remove(client) }
 
     /// Adds a user whose record the database should have. `make` is called at once if the database is loaded.
     func userArrived(_ user: Identity, make: (LoadedDatabase) -> Void) {
@@ -129,8 +129,8 @@ package final class DatabaseLoad {
     func ended(_ outcome: Outcome) -> (clients: [Client], users: [Identity]) {
         precondition(self.outcome == nil, "a database is loaded twice")
         self.outcome = outcome
-        defer { (clients, users, knownTokens) = ([:], [], []) }
-        return (clients.values.sorted { $0.number < $1.number }, users)
+        defer { (clients, users, knownTokens) = (Arrivals(), [], []) }
+        return (clients.all, users)
     }
 
     /// The database was lost while calls still waited for it: they get the error.

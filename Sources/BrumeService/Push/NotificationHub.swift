@@ -183,7 +183,8 @@ package final class NotificationHub {
 
     /// Ends all streams, because the database can't be used any more.
     func endStreams(_ error: ServiceError) {
-        for (_, mailbox) in mailboxes.sorted(by: { $0.key < $1.key }) {
+        let listening = mailboxes.filter { !$0.value.listeners.isEmpty }
+        for (_, mailbox) in listening.sorted(by: { $0.key < $1.key }) {
             let listeners = exchange(&mailbox.listeners, with: [])
             listenerCount -= listeners.count
             for listener in listeners { listener.end(error) }

@@ -15,8 +15,6 @@ package final class Client: @unchecked Sendable {
     let timeShare: TimeShare
     /// Where answers go.
     let door: any ClientDoor
-    /// Which of its loop's clients it is, in the order in which they came.
-    @exclusivity(unchecked) var number: UInt64 = 0
     /// Whether the client is still there.
     @exclusivity(unchecked) var isHere = true
 

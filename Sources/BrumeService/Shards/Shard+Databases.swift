@@ -59,7 +59,7 @@ extension Shard: DatabaseCacheHost {
     func databaseLost(_ loaded: LoadedDatabase) {
         if loaded.isListedAsUnsaved { unsaved.removeAll { $0 == loaded.database.id } }
         let turn = OnLoop<Void> { [self] in
-            for client in clients.values where client.home === loaded { client.home = nil }
+            for client in clients.all where client.home === loaded { client.home = nil }
             gate.refuse(showing: loaded)
             loaded.hub.endStreams(.databaseLost)
         }

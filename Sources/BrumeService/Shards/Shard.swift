@@ -38,9 +38,7 @@ package final class Shard: @unchecked Sendable {
     /// Databases with commits that are not saved, each once.
     var unsaved: [DatabaseID] = []
     /// The clients of this loop.
-    private(set) var clients: [ObjectIdentifier: Client] = [:]
-    /// How many have come since the start.
-    private var clientCount: UInt64 = 0
+    private(set) var clients = Arrivals<Client>()
     /// What is counted here, for the operator.
     @exclusivity(unchecked) var figures = ShardFigures()
     let push = PushFigures()
@@ -140,8 +138,8 @@ package final class Shard: @unchecked Sendable {
     /// that were cut off. Called when no loop runs any more.
     func disassemble() {
         // A database that was given up is no longer among the others, and may keep calls of its clients.
-        for client in clients.values { client.home = nil }
-        clients = [:]
+        for client in clients.all { client.home = nil }
+        clients.removeAll()
         gate.abandon()
         queries = FairQueue()
         treeWorks = FairQueue()
@@ -217,9 +215,7 @@ package final class Shard: @unchecked Sendable {
     /// their first visit. In a new container they are made only when the user uses it: see
     /// ``DataRequest/leavesTrace(for:)``.
     func arrive(_ client: Client) {
-        clientCount += 1
-        client.number = clientCount
-        clients[ObjectIdentifier(client)] = client
+        clients.insert(client)
         client.timeShare.clientCount += 1
         guard let database = client.identity.privateDatabase else { return }
         // A database that can't be loaded is reported when a request asks for it.
@@ -233,7 +229,7 @@ package final class Shard: @unchecked Sendable {
 
     /// A client has gone. What is still under way for it ends by itself.
     package func leave(_ client: Client) {
-        clients[ObjectIdentifier(client)] = nil
+        clients.remove(client)
         client.isHere = false
         client.cancelQueries()
         client.timeShare.clientCount -= 1
@@ -250,9 +246,7 @@ package final class Shard: @unchecked Sendable {
     ///
     /// - Parameter reason: The reason to give; nil when their tokens were revoked.
     func endClients(_ reason: ServiceError? = nil, where isMeant: (Identity) -> Bool) {
-        // In an order that is the same each time.
-        let meant = clients.values.filter { isMeant($0.identity) }
-        for client in meant.sorted(by: { $0.number < $1.number }) { client.door.end(reason) }
+        for client in clients.all where isMeant(client.identity) { client.door.end(reason) }
     }
 
     /// Makes the user's records in both databases, unless they exist.
