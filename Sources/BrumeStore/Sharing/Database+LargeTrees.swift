@@ -10,21 +10,6 @@ package struct LargeTree: Hashable, Sendable {
     let root: String
 }
 
-extension ZoneState {
-    /// Whether a record stands below one of those of some names, or so deep that nobody looks.
-    fileprivate func standsBelow(_ names: Set<String>, _ slot: Int32, steps: inout Int) -> Bool {
-        var current = slot
-        while steps > 0 {
-            steps -= 1
-            let parent = kinship(of: current).parent
-            guard let above = parent.isEmpty ? nil : liveSlot(of: parent), above != slot else { return false }
-            if names.contains(parent) { return true }
-            current = above
-        }
-        return true
-    }
-}
-
 extension Database {
     /// What a step says of a tree.
     package enum TreeProgress {
@@ -42,28 +27,31 @@ extension Database {
     package func largeTrees(
         of request: ModifyRecordsRequest<CheckedFields>, above limit: Int
     ) -> [LargeTree] {
-        var (left, steps) = (limit, ShareTree.stepLimit)
-        var found: Set<LargeTree> = []
+        var left = limit
+        var found: [LargeTree] = []
         for modification in request.zones where !modification.shares.isEmpty {
-            guard case .success(let index) = zoneIndex(of: modification.zone),
-                !zoneStates[index].isDefault, zoneStates[index].sharing.shares[Names.zoneShare] == nil
+            guard case .success(let index) = zoneIndex(of: modification.zone), !zoneStates[index].isDefault,
+                zoneStates[index].sharing.shares[Names.zoneShare] == nil
             else { continue }
             let zone = zoneStates[index]
-            let roots = Set(modification.shares.values.map(\.root))
-            for (share, save) in modification.shares where found.count < StoreLimits.preparedTreesPerDatabase {
-                // One that is shared already is refused with a reason, and so is one above another or below it.
-                guard zone.liveSlot(of: share) == nil, let root = zone.liveSlot(of: save.root),
-                    zone.trees.cover(of: root) == 0
-                else { continue }
-                if zone.standsBelow(roots, root, steps: &steps) { return [] }
+            let roots = modification.saves.compactMap { save -> String? in
+                let root = zone.liveSlot(of: save.name) == nil ? modification.shares[save.name]?.root : nil
+                return root.flatMap { $0.isEmpty ? nil : $0 }
+            }
+            // Where one stands below another the request is refused, and needs no tree.
+            var parents = ShareTree(roots: []) { zone.parent(of: $0) }
+            if Set(roots).count < roots.count || !parents.refusals(of: Set(roots)).isEmpty { return [] }
+            for name in roots where found.count < StoreLimits.preparedTreesPerDatabase {
+                // One that is shared already is refused, too.
+                guard let root = zone.liveSlot(of: name), zone.trees.cover(of: root) == 0 else { continue }
                 if let count = zone.holdsTree(of: root, within: left) {
                     left -= count
                 } else {
-                    found.insert(LargeTree(zone: zone.incarnation, root: save.root))
+                    found.append(LargeTree(zone: zone.incarnation, root: name))
                 }
             }
         }
-        return found.sorted { $0.root < $1.root }
+        return found
     }
 
     /// Begins to make a tree ready. Every one that was begun has to be ended.

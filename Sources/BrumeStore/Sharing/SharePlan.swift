@@ -79,10 +79,7 @@ struct SharePlan {
         steps -= zone.sharing.roots.count
         let known = steps < 0 ? [] : Set(zone.sharing.roots.values.map { zone[$0].name })
         var tree = ShareTree(roots: known, steps: steps) { name in
-            if let parent = parents[name] { return parent }
-            guard let slot = zone.liveSlot(of: name), zone[slot].refersToOthers else { return nil }
-            let parent = zone[slot].parent
-            return parent.isEmpty ? nil : parent
+            parents[name] ?? zone.parent(of: name)
         }
         defer { steps = tree.stepsLeft }
         for (root, refusal) in tree.refusals(of: Set(roots.keys)) {

@@ -26,6 +26,13 @@ extension ZoneState {
         }
     }
 
+    /// The name of a record's parent; nil where there is no such record, or where it has none.
+    func parent(of name: String) -> String? {
+        guard let slot = liveSlot(of: name) else { return nil }
+        let parent = kinship(of: slot).parent
+        return parent.isEmpty ? nil : parent
+    }
+
     /// Notes that a record was put.
     ///
     /// - Parameter former: What it was before; nil for a new record.

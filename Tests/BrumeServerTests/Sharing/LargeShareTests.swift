@@ -84,6 +84,47 @@ struct LargeShareTests {
         #expect(try players.a.saveCodes(stream) == [nil, nil, nil, nil])
     }
 
+    @Test("are given up after a minute")
+    func deadline() throws {
+        let players = try Players()
+        let stream = players.begin()
+        players.server.turn(after: 61_000_000_000)
+        #expect(try players.code(stream) == .zoneBusy)
+        #expect(try !players.a.shareRecord("other", in: "lists").isEmpty)
+        #expect(try players.a.fetch(["s-list"], in: players.own).texts == ["unknownItem"])
+    }
+
+    @Test("are asked for by some requests of an account at a time, and others' find room beside them")
+    func crowd() throws {
+        let players = try Players()
+        var streams: [(peer: FramePeer, stream: UInt32)] = []
+        for number in 0..<3 {
+            let peer = try players.server.connect(account: "a", container: "iCloud.crowd\(number)")
+            try peer.makeZone("lists")
+            for root in 0..<4 {
+                try peer.save(["l\(root)"], zone: players.own)
+                let items = (0..<30).map { "l\(root)-\($0)" }
+                #expect(
+                    try peer.save(items, below: "l\(root)", in: players.own, of: .private).allSatisfy { $0 == nil })
+            }
+            streams.append((peer, 0))
+        }
+        let b = try players.server.connect(account: "b")
+        try b.makeZone("lists")
+        try b.save(["list"], zone: players.own)
+        #expect(try b.save((0..<30).map { "i\($0)" }, below: "list", in: players.own, of: .private).count == 30)
+        let begun = streams.flatMap { peer, _ in
+            (0..<4).map { (peer, peer.startSharingRecord("l\($0)", type: "Note", in: "lists")) }
+        }
+        let others = b.startSharingRecord("list", type: "Note", in: "lists")
+        players.server.settle()
+        let refused = begun.filter { peer, stream in
+            if case .failure(let error)? = peer.outcome(stream) { error.code == .zoneBusy } else { false }
+        }
+        #expect(refused.count == 12 - ServiceLimits.treeWorksPerAccount)
+        #expect(try !b.url(ofShare: others).isEmpty)
+    }
+
     @Test("are asked for by one request at a time")
     func twice() throws {
         let players = try Players()

@@ -17,33 +17,6 @@ struct UnseenRecordTests {
     private var owner: Desk { shared.owner }
     private var desk: Desk { shared.desk(of: guest) }
 
-    private func share(
-        _ root: String, with user: String, permission: Share.Permission = .readWrite,
-        role: ShareParticipant.Role = .privateUser, parent: String? = nil
-    ) throws {
-        var edit = ShareEdit()
-        edit.puts = [.init(id: "for \(user)", invitee: .user(user), role: role, permission: permission)]
-        let tag = owner.record(root)?.system.changeTag ?? ""
-        let saved = owner.modify(
-            saves: [
-                .of("s-\(root)", type: Names.shareType),
-                .of(root, tag: tag, parent: parent.map { .set($0) } ?? .unchanged),
-            ], shares: ["s-\(root)": ShareSave(root: root, edit: edit)])
-        #expect(saved.result.saveCodes == [nil, nil])
-        let state = database.zoneStates[1]
-        let secret = try #require(state.sharing.shares["s-\(root)"].flatMap { state[$0].share }).secret
-        try shared.accept(user, through: ShareLink(zone: state.incarnation, secret: secret))
-    }
-
-    private func fill(_ parent: String, count: Int) {
-        for start in stride(from: 0, to: count, by: 500) {
-            let saves = (start..<min(start + 500, count)).map { number in
-                RecordSave<CheckedFields>.of("\(parent)\(number)", parent: .set(parent))
-            }
-            #expect(owner.modify(saves: saves).commit != nil)
-        }
-    }
-
     // MARK: Names
 
     /// What a guest is answered who tries all that there is with a name, and whose every request fails or does nothing.
@@ -118,9 +91,9 @@ struct UnseenRecordTests {
     func names(permission: Share.Permission, role: ShareParticipant.Role) throws {
         for name in ["folder", "diary", "gone"] { try owner.save(name) }
         try owner.save("page", parent: .set("diary"))
-        try share("a", with: guest, permission: permission, role: role, parent: "folder")
+        try shared.admit([guest], toRecord: "a", role: role, permission: permission, parent: "folder")
         try owner.save("item", parent: .set("a"))
-        try share("b", with: other)
+        try shared.admit([other], toRecord: "b")
         try owner.save("sheet", parent: .set("b"))
         try owner.save("refers", ["of": Reference.cascading(to: "item")])
         #expect(owner.modify(deletions: ["gone"]).result.deletionCodes == [nil])
@@ -136,10 +109,10 @@ struct UnseenRecordTests {
 
     @Test("have taken their names, which is told in the same words of a record, a root and a share")
     func takenNames() throws {
-        try share("a", with: guest)
-        try share("b", with: other)
+        try shared.admit([guest], toRecord: "a")
+        try shared.admit([other], toRecord: "b")
         for name in ["diary", "shelf"] { try owner.save(name) }
-        fill("shelf", count: 600)
+        shared.fill("shelf", count: 600)
         for policy: SavePolicy in [.ifServerRecordUnchanged, .changedKeys, .allKeys] {
             for name in ["diary", "b", "s-b", "shelf"] {
                 let done = desk.modify(policy: policy, saves: [.of(name, parent: .set("a"))])
@@ -151,10 +124,10 @@ struct UnseenRecordTests {
 
     @Test("have taken their names, which is told in the same words whatever stands below them")
     func takenNameOfLargeTree() throws {
-        try share("a", with: guest)
+        try shared.admit([guest], toRecord: "a")
         for name in ["diary", "shelf"] { try owner.save(name) }
         try owner.save("box", parent: .set("shelf"))
-        fill("box", count: StoreLimits.movedRecordsPerRequest + 1)
+        shared.fill("box", count: StoreLimits.movedRecordsPerRequest + 1)
         for name in ["diary", "shelf"] {
             let done = desk.modify(saves: [.of(name, parent: .set("a"))])
             #expect(done.result.saves.map(\.error) == [ZoneBatch.takenName] && done.commit == nil, "\(name)")
@@ -165,7 +138,7 @@ struct UnseenRecordTests {
 
     @Test("count for nothing where a participant refers to what they refer to, or deletes it")
     func referrers() throws {
-        try share("a", with: guest)
+        try shared.admit([guest], toRecord: "a")
         for name in ["item", "next"] { try owner.save(name, parent: .set("a")) }
         let count = Limits.cascadeReferencesPerTarget
         for start in stride(from: 0, to: count, by: 250) {
@@ -185,9 +158,9 @@ struct UnseenRecordTests {
 
     @Test("go with what a participant deletes as far as they may write, and keep no parent from it")
     func cascades() throws {
-        try share("a", with: guest)
-        try share("read", with: guest, permission: .readOnly)
-        try share("b", with: other)
+        try shared.admit([guest], toRecord: "a")
+        try shared.admit([guest], toRecord: "read", permission: .readOnly)
+        try shared.admit([other], toRecord: "b")
         try owner.save("item", parent: .set("a"))
         let reference = ["of": Reference.cascading(to: "item")]
         try owner.save("mine", reference, parent: .set("a"))
@@ -211,7 +184,7 @@ struct UnseenRecordTests {
 
     @Test("come into no batch: one that moves a participant's records with others below them is done whole or not")
     func moves() throws {
-        try share("a", with: guest)
+        try shared.admit([guest], toRecord: "a")
         for name in ["x", "y", "z"] { try owner.save(name, parent: .set("a")) }
         try owner.save("below", parent: .set("x"))
         let tree = desk.modify(
@@ -234,9 +207,9 @@ struct UnseenRecordTests {
     @Test("change without a word: no token, first fetch's token, page or tag of a participant is another afterwards")
     func silence() throws {
         for name in ["folder", "diary", "old"] { try owner.save(name) }
-        try share("a", with: guest, parent: "folder")
+        try shared.admit([guest], toRecord: "a", parent: "folder")
         try owner.save("item", parent: .set("a"))
-        try share("b", with: other)
+        try shared.admit([other], toRecord: "b")
         let (caller, token) = (desk.caller, try desk.changes(since: nil, limit: 1).token)
         func all() throws -> [String] {
             var answers = try [nil, token].map { token in
@@ -257,7 +230,7 @@ struct UnseenRecordTests {
         #expect(owner.modify(policy: .changedKeys, saves: [.of("folder", ["n": .int64(1)])]).commit != nil)
         #expect(owner.modify(deletions: ["old"]).result.deletionCodes == [nil])
         try owner.save("sheet", parent: .set("b"))
-        try share("c", with: other)
+        try shared.admit([other], toRecord: "c")
         #expect(owner.modify(deletions: ["s-b"]).result.deletionCodes == [nil])
         #expect(shared.desk(of: other).modify(deletions: ["s-c"]).result.deletionCodes == [nil])
         try owner.save("refers", ["of": Reference.cascading(to: "item")])
