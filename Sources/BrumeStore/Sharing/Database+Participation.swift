@@ -144,7 +144,15 @@ extension Database {
             of: incarnation, into: &builder)
         note(slot, .updated, inZoneAt: index, into: &builder)
         noteChange(inZoneAt: index, isNewEntry: false)
-        let trees = settleTrees(inZoneAt: index)
+        var trees = settleTrees(inZoneAt: index)
+        if user == nil, let former = record.share {
+            // Strangers who ask for access wake none but those who are shown that they do.
+            let users = share.participants.filter { $0.isAccepted }.map(\.user).filter { user in
+                guard let viewer = share.viewer(user, owner: id.owner) else { return false }
+                return share.seen(by: viewer) != former.seen(by: viewer)
+            }
+            trees = [TouchedTree(users: Set(users), recordTypes: [Names.shareType])]
+        }
         builder.touch(
             TouchedZone(
                 zone: ZoneID(name: zoneStates[index].name), incarnation: incarnation,

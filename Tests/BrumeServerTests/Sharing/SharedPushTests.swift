@@ -56,6 +56,39 @@ struct SharedPushTests {
         #expect(try players.b.takeEvents(stream).isEmpty)
     }
 
+    @Test("tell nobody but those who manage a share that somebody asks for access", arguments: [true, false])
+    func requesters(isWhole: Bool) throws {
+        let server = try SteppedServer { $0.loopCount = 2 }
+        let (a, b) = (try server.connect(account: "a"), try server.connect(account: "b"))
+        let (manager, stranger) = (try server.connect(account: "c"), try FrameWatcher(server, account: "d"))
+        try a.makeZone("lists")
+        let (share, root) = isWhole ? (Names.zoneShare, "") : ("s-food", "food")
+        var edit = ShareEdit.inviting([b.user])
+        edit.puts.append(.init(id: "m", invitee: .user(manager.user), role: .administrator, permission: .readWrite))
+        edit.allowsAccessRequests = true
+        var modification = ZoneModification<DecodedFields>(
+            zone: ZoneID(name: "lists"), saves: [RecordSave(name: share, type: Names.shareType, fields: [:])])
+        if !isWhole { modification.saves.append(RecordSave(name: root, type: "List", fields: [:])) }
+        modification.shares[share] = ShareSave(root: root, edit: edit)
+        let saves = try a.modify(ModifyRecordsRequest(database: .private, zones: [modification]))[0].saves
+        guard case .record(let saved) = saves[0].outcome else { throw TestFailure("\(saves)") }
+        let url = try #require(saved.shareDetails).url
+        var streams: [UInt32] = []
+        for peer in [b, manager] {
+            try peer.accept(url)
+            try peer.subscribe(Self.subscription, in: .shared)
+            streams.append(peer.openNotifications())
+            _ = try peer.takeEvents(streams.last!)
+        }
+        _ = try b.takeEvents(streams[0])
+        let tokens = try [b, manager].map { try $0.sharedChanges().token }
+        stranger.ask([stranger.requestAccess(url)])
+        #expect(try b.takeEvents(streams[0]).isEmpty)
+        #expect(try b.sharedChanges(since: tokens[0]).changed.isEmpty)
+        #expect(try manager.takeEvents(streams[1]).map(\.kind) == [.databaseChanged(.shared)])
+        #expect(try manager.sharedChanges(since: tokens[1]).changed == [ZoneID(name: "lists", owner: a.user)])
+    }
+
     @Test("tell of zones that come and go")
     func zones() throws {
         let players = try Players()
