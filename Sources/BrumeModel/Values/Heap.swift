@@ -25,6 +25,8 @@ package struct Heap<Element> {
         return first
     }
 
+    package mutating func removeAll() { elements = [] }
+
     /// Puts another element in the place of the first one.
     package mutating func replaceFirst(with element: Element) {
         elements[0] = element
