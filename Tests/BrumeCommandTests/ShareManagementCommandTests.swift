@@ -50,7 +50,7 @@ struct ShareManagementCommandTests {
         #expect(!open.contains { $0.hasPrefix("title") || $0.hasPrefix("requests") || $0.contains("bob") }, "\(open)")
         let accepted = try share("accept", url, account: "b").output
         #expect(accepted.contains("you       may read"), "\(accepted)")
-        // Who came by the URL may do what all may.
+        // The share has one permission for all who came by its URL.
         let b = try user("b")
         try fails(
             .failed, saying: "brume shares change Lists list --public", "add", "Lists", b, "--record", "list",

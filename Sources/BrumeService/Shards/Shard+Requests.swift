@@ -259,8 +259,8 @@ extension Shard {
 
     private static let goneOutcome = ServiceError(
         .serverResponseLost,
-        "the operation was done, and some of what it came to is not shared with this user any more: fetch to see the rest"
-    )
+        "the operation was done, and some of what it came to is not shared with this user any more; fetch to see what"
+            + " is left")
 
     private static let lostOutcome = ServiceError(
         .serverResponseLost,

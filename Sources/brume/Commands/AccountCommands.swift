@@ -43,8 +43,8 @@ enum AccountCommands {
             notes: [
                 note,
                 """
-                An address belongs to one account of the server, in whatever case it is written, and so does a number: one that \
-                another account has is refused. Nothing is sent to either.
+                An address belongs to one account of the server, in whatever case it is written, and so does a number: \
+                one that another account has is refused. Nothing is sent to either.
                 """,
             ],
             examples: [
@@ -62,19 +62,19 @@ enum AccountCommands {
             ] + options,
             notes: [
                 """
-                It asks before, or takes --yes: a removal can't be undone. Without --with-data its private data stays on disk and \
-                goes on taking room, and nobody can read or delete it any more but those who take part in its shares: for them \
-                its zones stay as they are, and whoever has the URL of a share with a public permission may still come. In the \
-                shares of others it keeps its place until their owners remove it. An account that is made later under the same \
-                name is another one.
+                It asks before, or takes --yes: a removal can't be undone. Without --with-data its private data stays \
+                on disk and goes on taking room, and nobody can read or delete it any more but those who take part in \
+                its shares: for them its zones stay as they are, and whoever has the URL of a share with a public \
+                permission may still come. In the shares of others it keeps its place until their owners remove it. An \
+                account that is made later under the same name is another one.
                 """,
                 """
-                With --with-data, which needs the running server, its tokens are revoked, it leaves the shares of others, all \
-                records, zones and subscriptions of its private databases are deleted, and then the account. Those who took part \
-                in its shares are told that its zones are gone. What it saved in public databases and in zones of others stays, \
-                as do backups, and of the private ones a user record without fields and the names of deleted zones. \
-                The disk has the room back when the server has written its next snapshots (brume snapshot). If it fails \
-                midway, the account is still there: run it again.
+                With --with-data, which needs the running server, its tokens are revoked, it leaves the shares of \
+                others, all records, zones and subscriptions of its private databases are deleted, and then the \
+                account. Those who took part in its shares are told that its zones are gone. What it saved in public \
+                databases and in zones of others stays, as do backups, and of the private ones a user record without \
+                fields and the names of deleted zones. The disk has the room back when the server has written its next \
+                snapshots (brume snapshot). If it fails midway, the account is still there: run it again.
                 """, note,
             ],
             examples: ["brume account remove alice --with-data --data ./brume-data"], body: .asynchronous(remove)),
@@ -94,8 +94,9 @@ enum AccountCommands {
             notes: [
                 note,
                 """
-                The limit is for all private databases of the account together, in every container and environment. What is used \
-                is known to a server that runs. A change holds at once, also for connections that are open.
+                The limit is for all private databases of the account together, in every container and environment. \
+                What is used is known to a server that runs. A change holds at once, also for connections that are \
+                open.
                 """,
             ],
             examples: ["brume account quota alice 10GiB --data ./brume-data", "brume account quota alice --default"],
@@ -232,8 +233,8 @@ enum AccountCommands {
         } else {
             Terminal.print(
                 keepsData
-                    ? "removed \(name). Its private data stays on disk, where nobody can read or delete it any more but those who"
-                        + " take part in its shares"
+                    ? "removed \(name). Its private data stays on disk, where nobody can read or delete it any more but"
+                        + " those who take part in its shares"
                     : "removed \(name), which had no private data")
         }
         return .done
@@ -244,8 +245,8 @@ enum AccountCommands {
         if deletesData { return "remove \(name) and delete all of its private data?" }
         if !keepsData { return "remove \(name)?" }
         return """
-            remove \(name) and leave its private data on disk, where nobody can read or delete it any more but those who take \
-            part in its shares (--with-data deletes it, and ends its shares)?
+            remove \(name) and leave its private data on disk, where nobody can read or delete it any more but those \
+            who take part in its shares (--with-data deletes it, and ends its shares)?
             """
     }
 

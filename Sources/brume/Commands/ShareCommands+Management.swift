@@ -4,7 +4,10 @@ internal import BrumeKit
 extension ShareCommands {
     private static let users = ArgumentDefinition(
         "USER",
-        "an e-mail address, a phone number, a user record name, the word anybody, or the URL of an invitation for anybody",
+        """
+        an e-mail address, a phone number, a user record name, the word anybody, or the URL of an invitation for \
+        anybody
+        """,
         repeats: true)
     private static let requester = ArgumentDefinition(
         "USER", "a user record name, as brume shares show prints it", repeats: true)
@@ -24,9 +27,9 @@ extension ShareCommands {
             ] + options,
             notes: [
                 """
-                What is not named stays, and the share is printed. These options count in the command line only. Another public \
-                permission ends the invitations that nobody has accepted; with none, those who came by the URL take part no \
-                longer.
+                What is not named stays, and the share is printed. These options count in the command line only. \
+                Another public permission ends the invitations that nobody has accepted; with none, those who came by \
+                the URL take part no longer.
                 """, managerNote, CommandOptions.clientNote,
             ],
             examples: [
@@ -46,10 +49,10 @@ extension ShareCommands {
             ] + options,
             notes: [
                 """
-                Those who are invited take part when they accept the share's URL (brume shares accept); whoever is invited by \
-                an address or a number needs an account that has it (brume account handles). anybody makes an invitation with \
-                a URL of its own, for whoever comes first. A user who asked for access is let in by their user record name, \
-                which brume shares show prints; one who was blocked is blocked no longer.
+                Those who are invited take part when they accept the share's URL (brume shares accept); whoever is \
+                invited by an address or a number needs an account that has it (brume account handles). anybody makes \
+                an invitation with a URL of its own, for whoever comes first. A user who asked for access is let in by \
+                their user record name, which brume shares show prints; one who was blocked is blocked no longer.
                 """, managerNote, CommandOptions.clientNote,
             ],
             examples: [
@@ -63,8 +66,9 @@ extension ShareCommands {
             options: [shared] + options,
             notes: [
                 """
-                anybody takes back all invitations for whoever comes first that nobody has used yet; the URL of one takes \
-                back that one. A user whose request is denied may ask again: brume shares block denies it for good.
+                anybody takes back all invitations for whoever comes first that nobody has used yet; the URL of one \
+                takes back that one. A user whose request is denied may ask again: brume shares block denies it for \
+                good.
                 """, managerNote, CommandOptions.clientNote,
             ],
             body: .asynchronous(remove)),

@@ -49,7 +49,7 @@ struct SharedCanaryTests {
                 ["text": .string("canary text")]
             }
             #expect(try a.save(["canary page"], below: "canary diary", in: own, of: .private) == [nil])
-            // Of another share, which c accepts.
+            // The canary plans are in another share, which c accepts.
             let plans = try a.shareRecord("canary plans", in: "lists", with: [c.user])
             secrets.append(Array(plans.utf8))
             try c.accept(plans)
