@@ -142,6 +142,51 @@ void   brume__store__v1__stored_requester__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__stored_requester__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__stored_shown_change__init
+                     (Brume__Store__V1__StoredShownChange         *message)
+{
+  static const Brume__Store__V1__StoredShownChange init_value = BRUME__STORE__V1__STORED_SHOWN_CHANGE__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__stored_shown_change__get_packed_size
+                     (const Brume__Store__V1__StoredShownChange *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_shown_change__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__stored_shown_change__pack
+                     (const Brume__Store__V1__StoredShownChange *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_shown_change__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__stored_shown_change__pack_to_buffer
+                     (const Brume__Store__V1__StoredShownChange *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__stored_shown_change__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__StoredShownChange *
+       brume__store__v1__stored_shown_change__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__StoredShownChange *)
+     protobuf_c_message_unpack (&brume__store__v1__stored_shown_change__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__stored_shown_change__free_unpacked
+                     (Brume__Store__V1__StoredShownChange *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__stored_shown_change__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__stored_share__init
                      (Brume__Store__V1__StoredShare         *message)
 {
@@ -444,7 +489,84 @@ const ProtobufCMessageDescriptor brume__store__v1__stored_requester__descriptor 
   (ProtobufCMessageInit) brume__store__v1__stored_requester__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__stored_share__field_descriptors[6] =
+static const ProtobufCFieldDescriptor brume__store__v1__stored_shown_change__field_descriptors[4] =
+{
+  {
+    "position",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredShownChange, position),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "change_tag",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredShownChange, change_tag),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "modifier",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredShownChange, modifier),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "modified_milliseconds",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredShownChange, modified_milliseconds),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__stored_shown_change__field_indices_by_name[] = {
+  1,   /* field[1] = change_tag */
+  3,   /* field[3] = modified_milliseconds */
+  2,   /* field[2] = modifier */
+  0,   /* field[0] = position */
+};
+static const ProtobufCIntRange brume__store__v1__stored_shown_change__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__stored_shown_change__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.StoredShownChange",
+  "StoredShownChange",
+  "Brume__Store__V1__StoredShownChange",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__StoredShownChange),
+  4,
+  brume__store__v1__stored_shown_change__field_descriptors,
+  brume__store__v1__stored_shown_change__field_indices_by_name,
+  1,  brume__store__v1__stored_shown_change__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__stored_shown_change__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__stored_share__field_descriptors[7] =
 {
   {
     "secret",
@@ -518,6 +640,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__stored_share__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "shown",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StoredShare, shown),
+    &brume__store__v1__stored_shown_change__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__stored_share__field_indices_by_name[] = {
   2,   /* field[2] = allows_access_requests */
@@ -526,11 +660,12 @@ static const unsigned brume__store__v1__stored_share__field_indices_by_name[] = 
   1,   /* field[1] = public_permission */
   4,   /* field[4] = requesters */
   0,   /* field[0] = secret */
+  6,   /* field[6] = shown */
 };
 static const ProtobufCIntRange brume__store__v1__stored_share__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__stored_share__descriptor =
 {
@@ -540,7 +675,7 @@ const ProtobufCMessageDescriptor brume__store__v1__stored_share__descriptor =
   "Brume__Store__V1__StoredShare",
   "brume.store.v1",
   sizeof(Brume__Store__V1__StoredShare),
-  6,
+  7,
   brume__store__v1__stored_share__field_descriptors,
   brume__store__v1__stored_share__field_indices_by_name,
   1,  brume__store__v1__stored_share__number_ranges,

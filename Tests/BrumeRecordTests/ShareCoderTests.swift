@@ -8,9 +8,11 @@ import Testing
 struct ShareCoderTests {
     @Test("whatever happens to a share, it can be, shows nobody what is not theirs, and comes back from its bytes")
     func everything() throws {
-        var (acceptances, publicUsers, administrators, requesters) = (0, 0, 0, 0)
+        var (acceptances, publicUsers, administrators, requesters, quietChanges) = (0, 0, 0, 0, 0)
         for seed in 0..<60 as Range<UInt64> {
             var random = RandomShare(seed: seed)
+            // What each participant is shown, and with which tag.
+            var views: [String: (tag: String, seen: Share)] = [:]
             for step in 0..<200 {
                 let here: Comment = "seed \(seed), step \(step)"
                 if let user = random.step() {
@@ -23,14 +25,24 @@ struct ShareCoderTests {
                 for blocked in share.blockedUsers { #expect(share.permission(ofUser: blocked) == .none, here) }
                 #expect(try ShareCoder.encode(share).decoded(ShareCoder.decode) == share, here)
                 try checkViews(of: share, here)
+                let tag = share.shown?.changeTag ?? random.changeTag
+                let participants = share.participants.filter { $0.isAccepted && $0.role != .administrator }.map(\.user)
+                let known = views
+                views = Dictionary(
+                    uniqueKeysWithValues: participants.map { ($0, (tag, share.seen(by: .participant($0)))) })
+                for (user, view) in views {
+                    guard let before = known[user], before.tag == view.tag else { continue }
+                    #expect(before.seen == view.seen, here)
+                    if share.shown != nil { quietChanges += 1 }
+                }
                 publicUsers += share.participants.count { $0.role == .publicUser }
                 administrators += share.participants.count { $0.role == .administrator && $0.isAccepted }
                 requesters += share.requesters.count
             }
         }
         #expect(
-            min(acceptances, publicUsers, administrators, requesters) > 100,
-            "chance left out much: \(acceptances), \(publicUsers), \(administrators), \(requesters)")
+            min(acceptances, publicUsers, administrators, requesters, quietChanges) > 100,
+            "chance left out much: \(acceptances), \(publicUsers), \(administrators), \(requesters), \(quietChanges)")
     }
 
     private func checkViews(of share: Share, _ here: Comment) throws {
@@ -76,7 +88,9 @@ struct ShareCoderTests {
     func laterVersions() throws {
         func refusal(_ change: (UnsafeMutablePointer<Brume__Store__V1__StoredShare>) -> Void) throws -> ErrorCode? {
             var random = RandomShare(seed: 3)
-            while !random.share.participants.contains(where: { $0.isAccepted && !$0.invitees.isEmpty }) {
+            while random.share.shown == nil
+                || !random.share.participants.contains(where: { $0.isAccepted && !$0.invitees.isEmpty })
+            {
                 random.step()
             }
             let arena = MessageArena(bytesLimit: .max)
@@ -99,6 +113,9 @@ struct ShareCoderTests {
         #expect(try refusal { $0.pointee.participants[0]!.pointee.role = 259 } == .internalError)
         #expect(try refusal { $0.pointee.participants[0]!.pointee.permission = 0 } == .internalError)
         #expect(try refusal { $0.pointee.secret.len = 19 } == .internalError)
+        #expect(try refusal { $0.pointee.shown!.pointee.position = 0 } == .internalError)
+        #expect(try refusal { $0.pointee.shown!.pointee.change_tag.len = 0 } == .internalError)
+        #expect(try refusal { $0.pointee.shown!.pointee.modifier.len = 5 } == .internalError)
         #expect(try refusal { $0.pointee.participants[0]!.pointee.id.data[0] = 0xFF } == .internalError)
         #expect(
             try refusal { message in

@@ -35,6 +35,9 @@ package struct Share: Equatable, Sendable {
     /// ``Limits/blockedUsersPerShare``.
     package internal(set) var blockedUsers: [String] = []
 
+    /// What participants are told is the last change; nil where it is the record's own.
+    package internal(set) var shown: ShownChange?
+
     /// A share in which nobody but the owner takes part.
     package init(secret: [UInt8]) {
         precondition(secret.count == Self.secretByteCount, "a share's secret has another length")
@@ -44,7 +47,7 @@ package struct Share: Equatable, Sendable {
     /// A share as it was kept; ``problem`` says whether it can be.
     package init(
         secret: [UInt8], publicPermission: Permission, allowsAccessRequests: Bool, participants: [ShareParticipant],
-        requesters: [ShareRequester], blockedUsers: [String]
+        requesters: [ShareRequester], blockedUsers: [String], shown: ShownChange? = nil
     ) {
         self.secret = secret
         self.publicPermission = publicPermission
@@ -52,6 +55,7 @@ package struct Share: Equatable, Sendable {
         self.participants = participants
         self.requesters = requesters
         self.blockedUsers = blockedUsers
+        self.shown = shown
     }
 
     // MARK: Who takes part
@@ -111,6 +115,7 @@ package struct Share: Equatable, Sendable {
             seen.participants = invitation(of: visitor, through: secret).map { [$0.merged] } ?? []
         }
         if case .manager = viewer {} else { (seen.requesters, seen.blockedUsers) = ([], []) }
+        seen.shown = nil
         for index in seen.participants.indices where seen.participants[index].isAccepted {
             seen.participants[index].acceptance = .start
         }

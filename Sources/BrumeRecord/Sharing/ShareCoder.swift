@@ -24,6 +24,7 @@ package enum ShareCoder {
             }
             message.pointee.n_blocked_users = share.blockedUsers.count
             message.pointee.blocked_users = arena.list(share.blockedUsers)
+            if let shown = share.shown { message.pointee.shown = arena.shownChange(shown) }
             return packed(message)
         }
     }
@@ -53,9 +54,22 @@ package enum ShareCoder {
             },
             blockedUsers: try UnsafeBufferPointer(
                 start: message.pointee.blocked_users, count: message.pointee.n_blocked_users
-            ).map { (data) throws(ServiceError) in try user(data) })
+            ).map { (data) throws(ServiceError) in try user(data) },
+            shown: try message.pointee.shown.map { (message) throws(ServiceError) in try shownChange(message) })
         if let problem = share.problem { throw damaged(problem) }
         return share
+    }
+
+    private static func shownChange(
+        _ message: MessageArena.Pointer<Brume__Store__V1__StoredShownChange>
+    ) throws(ServiceError) -> ShownChange {
+        try check(message)
+        let change = ShownChange(
+            position: ChangePosition(rawValue: message.pointee.position),
+            changeTag: try text(message.pointee.change_tag, "a change tag"),
+            modifier: try user(message.pointee.modifier), modifiedMilliseconds: message.pointee.modified_milliseconds)
+        if change.position == .start || change.changeTag.isEmpty { throw damaged("a change of it is none") }
+        return change
     }
 
     private static func participant(
@@ -137,6 +151,15 @@ extension MessageArena {
         message.pointee.acceptance = participant.acceptance?.rawValue ?? 0
         message.pointee.added_milliseconds = participant.addedMilliseconds
         message.pointee.is_approved_requester = participant.isApprovedRequester ? 1 : 0
+        return message
+    }
+
+    fileprivate func shownChange(_ change: ShownChange) -> Pointer<Brume__Store__V1__StoredShownChange> {
+        let message = make(brume__store__v1__stored_shown_change__init)
+        message.pointee.position = change.position.rawValue
+        message.pointee.change_tag = data(change.changeTag)
+        message.pointee.modifier = data(change.modifier)
+        message.pointee.modified_milliseconds = change.modifiedMilliseconds
         return message
     }
 

@@ -13,6 +13,8 @@ package struct RandomShare {
     }
 
     package private(set) var share: Share
+    /// The tag of its last change.
+    package private(set) var changeTag = "t0"
     private var random: SeededGenerator
     private var steps: UInt64 = 0
     private let userCount: Int
@@ -36,6 +38,8 @@ package struct RandomShare {
     @discardableResult
     package mutating func step() -> String? {
         steps += 1
+        let former = share
+        defer { noteChange(from: former) }
         let number = Int.random(in: 0...userCount, using: &random)
         let visitor = ShareVisitor(user: Self.user(number), handles: Self.handles(ofUser: number))
         switch Int.random(in: 0..<8, using: &random) {
@@ -58,6 +62,15 @@ package struct RandomShare {
                 visitor, through: someSecret(), owner: Self.owner, nowMilliseconds: Int64(steps))
         }
         return nil
+    }
+
+    private mutating func noteChange(from former: Share) {
+        if share == former { return }
+        let change = ShownChange(
+            position: ChangePosition(sequence: steps, index: 1), changeTag: changeTag, modifier: Self.owner,
+            modifiedMilliseconds: Int64(steps))
+        share.noteChange(from: former, madeBy: change)
+        changeTag = "t\(steps)"
     }
 
     private mutating func someSecret() -> [UInt8] {

@@ -18,6 +18,7 @@ PROTOBUF_C__BEGIN_DECLS
 typedef struct Brume__Store__V1__StoredInvitee Brume__Store__V1__StoredInvitee;
 typedef struct Brume__Store__V1__StoredParticipant Brume__Store__V1__StoredParticipant;
 typedef struct Brume__Store__V1__StoredRequester Brume__Store__V1__StoredRequester;
+typedef struct Brume__Store__V1__StoredShownChange Brume__Store__V1__StoredShownChange;
 typedef struct Brume__Store__V1__StoredShare Brume__Store__V1__StoredShare;
 
 
@@ -122,6 +123,31 @@ struct  Brume__Store__V1__StoredRequester
     , {0,NULL}, 0 }
 
 
+/*
+ * The last change of a share that whoever takes part is shown; those after it concern its managers alone.
+ */
+struct  Brume__Store__V1__StoredShownChange
+{
+  ProtobufCMessage base;
+  /*
+   * in the owner's database
+   */
+  uint64_t position;
+  ProtobufCBinaryData change_tag;
+  /*
+   * user record name
+   */
+  ProtobufCBinaryData modifier;
+  /*
+   * since 1970-01-01T00:00:00Z, the server's clock
+   */
+  int64_t modified_milliseconds;
+};
+#define BRUME__STORE__V1__STORED_SHOWN_CHANGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__stored_shown_change__descriptor) \
+    , 0, {0,NULL}, {0,NULL}, 0 }
+
+
 struct  Brume__Store__V1__StoredShare
 {
   ProtobufCMessage base;
@@ -146,10 +172,14 @@ struct  Brume__Store__V1__StoredShare
    */
   size_t n_blocked_users;
   ProtobufCBinaryData *blocked_users;
+  /*
+   * absent: the record's own last change
+   */
+  Brume__Store__V1__StoredShownChange *shown;
 };
 #define BRUME__STORE__V1__STORED_SHARE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__stored_share__descriptor) \
-    , {0,NULL}, 0, 0, 0,NULL, 0,NULL, 0,NULL }
+    , {0,NULL}, 0, 0, 0,NULL, 0,NULL, 0,NULL, NULL }
 
 
 /* Brume__Store__V1__StoredInvitee methods */
@@ -209,6 +239,25 @@ Brume__Store__V1__StoredRequester *
 void   brume__store__v1__stored_requester__free_unpacked
                      (Brume__Store__V1__StoredRequester *message,
                       ProtobufCAllocator *allocator);
+/* Brume__Store__V1__StoredShownChange methods */
+void   brume__store__v1__stored_shown_change__init
+                     (Brume__Store__V1__StoredShownChange         *message);
+size_t brume__store__v1__stored_shown_change__get_packed_size
+                     (const Brume__Store__V1__StoredShownChange   *message);
+size_t brume__store__v1__stored_shown_change__pack
+                     (const Brume__Store__V1__StoredShownChange   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__stored_shown_change__pack_to_buffer
+                     (const Brume__Store__V1__StoredShownChange   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__StoredShownChange *
+       brume__store__v1__stored_shown_change__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__stored_shown_change__free_unpacked
+                     (Brume__Store__V1__StoredShownChange *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__Store__V1__StoredShare methods */
 void   brume__store__v1__stored_share__init
                      (Brume__Store__V1__StoredShare         *message);
@@ -239,6 +288,9 @@ typedef void (*Brume__Store__V1__StoredParticipant_Closure)
 typedef void (*Brume__Store__V1__StoredRequester_Closure)
                  (const Brume__Store__V1__StoredRequester *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__StoredShownChange_Closure)
+                 (const Brume__Store__V1__StoredShownChange *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__StoredShare_Closure)
                  (const Brume__Store__V1__StoredShare *message,
                   void *closure_data);
@@ -251,6 +303,7 @@ typedef void (*Brume__Store__V1__StoredShare_Closure)
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_invitee__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_participant__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_requester__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__stored_shown_change__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__stored_share__descriptor;
 
 PROTOBUF_C__END_DECLS

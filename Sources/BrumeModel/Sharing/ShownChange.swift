@@ -1,0 +1,53 @@
+/// What participants who don't manage a share are told is its last change, while there were others since that they are
+/// not shown: invitations, requests for access, and blocks.
+///
+/// It stands in the share's own bytes. So whoever takes part finds the share where it last changed for them, with the
+/// tag, the date and the user of that change, and nothing tells them how often others are invited or ask.
+package struct ShownChange: Equatable, Sendable {
+    /// Where the change stands in the owner's database.
+    package let position: ChangePosition
+    package let changeTag: String
+    /// The user who made it: a user record name.
+    package let modifier: String
+    /// When, by the server's clock, since 1970.
+    package let modifiedMilliseconds: Int64
+
+    package init(position: ChangePosition, changeTag: String, modifier: String, modifiedMilliseconds: Int64) {
+        self.position = position
+        self.changeTag = changeTag
+        self.modifier = modifier
+        self.modifiedMilliseconds = modifiedMilliseconds
+    }
+}
+
+extension Share {
+    /// Notes what participants are told is the last change, after one.
+    ///
+    /// - Parameters:
+    ///   - former: The share before it.
+    ///   - changesFields: Whether fields of the share's record changed, which all are shown.
+    ///   - change: The change that made `former` what it is.
+    package mutating func noteChange(
+        from former: Share, ofFields changesFields: Bool = false, madeBy change: @autoclosure () -> ShownChange
+    ) {
+        let isForManagersAlone = !changesFields && hasParticipantsToShow && isShownToAll(as: former)
+        shown = isForManagersAlone ? former.shown ?? change() : nil
+    }
+
+    /// The change that a viewer is told is the last one; nil for the record's own.
+    package func shown(to viewer: Viewer) -> ShownChange? {
+        if case .manager = viewer { nil } else { shown }
+    }
+
+    /// Whether there is anybody who is not shown all of it.
+    private var hasParticipantsToShow: Bool {
+        participants.contains { $0.isAccepted && $0.role != .administrator }
+    }
+
+    /// Whether those who don't manage it are shown the same of both.
+    private func isShownToAll(as other: Share) -> Bool {
+        secret == other.secret && publicPermission == other.publicPermission
+            && allowsAccessRequests == other.allowsAccessRequests
+            && participants.filter(\.isAccepted) == other.participants.filter(\.isAccepted)
+    }
+}
