@@ -28,6 +28,8 @@ final class JournalLog: CommitLog, @unchecked Sendable {
     @exclusivity(unchecked) private var outbox = JournalEntries()
     private var submitted: UInt64 = 0
     private(set) var durablePosition: UInt64 = 0
+    /// Those that ``Snapshots`` does not know of yet: see ``Database/takeMovedRecords()``.
+    private var movedRecords = 0
     /// Whether ``Snapshots`` knows that the shard has databases that changed.
     private var isChangeKnown = false
 
@@ -71,6 +73,8 @@ final class JournalLog: CommitLog, @unchecked Sendable {
     func takeRecovered() -> [OpenedDatabase] {
         let opened = exchange(&recovered, with: [])
         if opened.contains(where: { $0.database.sequence > $0.savedSequence }) { noteChange() }
+        movedRecords += opened.reduce(0) { $0 + $1.database.takeMovedRecords() }
+        noteMovedRecords()
         return opened.sorted {
             ($0.database.id.container, $0.database.id.owner) < ($1.database.id.container, $1.database.id.owner)
         }
@@ -120,7 +124,8 @@ final class JournalLog: CommitLog, @unchecked Sendable {
         return outbox.byteCount + groupCommit.pendingByteCount > ServiceLimits.undurableBytes ? .behind : nil
     }
 
-    func append(_ entry: JournalEntry) -> AppendedCommit {
+    func append(_ entry: JournalEntry, movedRecords: Int) -> AppendedCommit {
+        self.movedRecords += movedRecords
         let before = outbox.byteCount
         outbox.append(entry)
         return AppendedCommit(position: submitted + UInt64(outbox.count), byteCount: outbox.byteCount - before)
@@ -136,6 +141,7 @@ final class JournalLog: CommitLog, @unchecked Sendable {
             JournalQueue.Submission(shard: shard, entries: outbox, lastPosition: submitted))
         outbox.reserveCapacity(expected)
         noteChange()
+        noteMovedRecords()
     }
 
     /// The journal's thread has synced everything up to the position.
@@ -152,6 +158,12 @@ final class JournalLog: CommitLog, @unchecked Sendable {
         if isChangeKnown { return }
         isChangeKnown = true
         snapshots.databaseChanged()
+    }
+
+    private func noteMovedRecords() {
+        if movedRecords == 0 { return }
+        snapshots.recordsMoved(movedRecords)
+        movedRecords = 0
     }
 
     /// Takes the list of the databases that changed since their snapshots.

@@ -5,8 +5,9 @@ internal import BrumeService
 ///
 /// Pure: events in, then ``next(nowNanoseconds:)`` says what to do. Without a request a run is due when the journal has
 /// so many segments, and at least as many bytes as the last snapshots, so that snapshots at most double what is
-/// written, however large a database is; and when the oldest commit that only the journal holds has reached an age.
-/// After a failure it waits, longer each time.
+/// written, however large a database is; when the oldest commit that only the journal holds has reached an age; and
+/// when its commits moved so many records between shared trees that a replay would take seconds to find them, once a
+/// minute at most. After a failure it waits, longer each time.
 struct SnapshotSchedule {
     enum Action: Equatable {
         case none
@@ -19,6 +20,11 @@ struct SnapshotSchedule {
     private static let firstPauseNanoseconds: UInt64 = 15_000_000_000
     private static let longestPauseNanoseconds: UInt64 = 900_000_000_000
 
+    /// How far runs are apart that are due for what commits moved.
+    private static let movesPauseNanoseconds: UInt64 = 60_000_000_000
+    /// A replay finds a million records in about a second.
+    static let movedRecordsMax = 5_000_000
+
     private let segmentsMin: UInt64
     private let segmentBytes: UInt64
     private let ageNanoseconds: UInt64
@@ -27,6 +33,10 @@ struct SnapshotSchedule {
     private var lastSnapshotBytes: UInt64 = 0
     /// When the oldest commit came that no snapshot holds and no run is about to take.
     private var oldestChangeNanoseconds: UInt64?
+    private var movedRecords = 0
+    /// Those that the run under way takes.
+    private var takenRecords = 0
+    private var startedNanoseconds: UInt64?
     private var isRunning = false
     private var isRequested = false
     private var pauseNanoseconds: UInt64 = 0
@@ -53,6 +63,9 @@ struct SnapshotSchedule {
         if oldestChangeNanoseconds == nil { oldestChangeNanoseconds = nowNanoseconds }
     }
 
+    /// Commits moved so many records that the journal does not name: see ``Database/takeMovedRecords()``.
+    mutating func recordsMoved(_ count: Int) { movedRecords += count }
+
     /// Somebody asks for a run that begins from now on.
     mutating func requested() { isRequested = true }
 
@@ -70,25 +83,32 @@ struct SnapshotSchedule {
                 max(2 * pauseNanoseconds, Self.firstPauseNanoseconds), Self.longestPauseNanoseconds)
             pausedUntilNanoseconds = nowNanoseconds + pauseNanoseconds
             changed(nowNanoseconds: nowNanoseconds)
+            movedRecords += takenRecords
         }
+        takenRecords = 0
     }
 
     // MARK: What to do
 
     mutating func next(nowNanoseconds: UInt64) -> Action {
         if isRunning { return .none }
-        if isRequested { return start() }
+        if isRequested { return start(nowNanoseconds) }
         let ageDue = oldestChangeNanoseconds.map { $0.addingReportingOverflow(ageNanoseconds) }.map {
             $0.overflow ? UInt64.max : $0.partialValue
         }
         let isLong = segmentsKept >= max(segmentsMin, lastSnapshotBytes / segmentBytes)
-        guard var due = isLong ? nowNanoseconds : ageDue else { return .none }
+        let movesDue: UInt64? =
+            movedRecords < Self.movedRecordsMax
+            ? nil : startedNanoseconds.map { $0 + Self.movesPauseNanoseconds } ?? nowNanoseconds
+        guard var due = isLong ? nowNanoseconds : [ageDue, movesDue].compactMap(\.self).min() else { return .none }
         due = max(due, pausedUntilNanoseconds)
-        return due <= nowNanoseconds ? start() : .wait(untilNanoseconds: due)
+        return due <= nowNanoseconds ? start(nowNanoseconds) : .wait(untilNanoseconds: due)
     }
 
-    private mutating func start() -> Action {
+    private mutating func start(_ nowNanoseconds: UInt64) -> Action {
         isRunning = true
+        (takenRecords, movedRecords) = (movedRecords, 0)
+        startedNanoseconds = nowNanoseconds
         isRequested = false
         oldestChangeNanoseconds = nil
         return .start

@@ -86,6 +86,14 @@ final class Snapshots: @unchecked Sendable {
         }
     }
 
+    /// Commits moved so many records that a replay has to find: see ``Database/takeMovedRecords()``.
+    func recordsMoved(_ count: Int) {
+        loop.execute { [self] in
+            schedule.recordsMoved(count)
+            proceed()
+        }
+    }
+
     /// Writes snapshots of all databases that changed and cuts the journal. What was committed before the call is in
     /// them, so a run that is under way is followed by another one, which all who asked meanwhile share. `done` is
     /// called on this loop.

@@ -170,7 +170,7 @@ package final class Shard: @unchecked Sendable {
         if loaded.isLost { return false }
         let appended: AppendedCommit
         do throws(CommitLogRefusal) {
-            appended = try log.append(commit.entry)
+            appended = try log.append(commit.entry, movedRecords: loaded.database.takeMovedRecords())
         } catch {
             databases.giveUp(loaded, because: error)
             return false

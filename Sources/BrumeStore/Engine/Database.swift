@@ -20,6 +20,9 @@ package final class Database {
     /// The sequence number of the last applied commit.
     @exclusivity(unchecked) package internal(set) var sequence: UInt64 = 0
 
+    /// See ``takeMovedRecords()``.
+    @exclusivity(unchecked) var movedRecords = 0
+
     /// The default zone first; a deleted zone keeps its place, for its name.
     @exclusivity(unchecked) var zoneStates: [ZoneState]
     /// Indexes in ``zoneStates`` by name, deleted zones included.

@@ -42,7 +42,9 @@ package protocol CommitLog: AnyObject {
     ///
     /// When it throws, what the host has in memory is ahead of the log: the host drops the database, tells nobody of
     /// the commit, and opens the database again when it is used.
-    func append(_ entry: JournalEntry) throws(CommitLogRefusal) -> AppendedCommit
+    ///
+    /// - Parameter movedRecords: See ``Database/takeMovedRecords()``.
+    func append(_ entry: JournalEntry, movedRecords: Int) throws(CommitLogRefusal) -> AppendedCommit
 
     /// Everything that was appended may go on its way: the turn ends, or somebody is about to wait for it.
     func submit()

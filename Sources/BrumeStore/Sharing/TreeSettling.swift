@@ -27,6 +27,8 @@ struct TreeSettling: Sendable {
     var changed: Set<Int32> = []
     /// The records to be placed, with the numbers that they had before.
     var moving: [Int32: UInt32] = [:]
+    /// Records of trees that were made ready for shares which the commit begins.
+    var adoptedCount = 0
     /// How many have been given positions.
     var placedCount: UInt32 = 0
 

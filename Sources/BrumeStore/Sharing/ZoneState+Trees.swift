@@ -65,7 +65,9 @@ extension ZoneState {
     }
 
     /// Brings the trees up to date with the commit's changes.
-    mutating func settleTrees(history: HistoryLimits) {
+    ///
+    /// - Returns: How many records it moved between trees that the commit does not name.
+    mutating func settleTrees(history: HistoryLimits) -> Int {
         var settling = TreeSettling(sequence: lastChange.sequence)
         settleChanges(&settling)
         while let parent = settling.pending.popLast() { moveChildren(of: parent, &settling) }
@@ -77,12 +79,14 @@ extension ZoneState {
         let limit = max(history.tombstonesPerZone, liveCount)
         trees.forgetDepartures(downTo: limit)
         trees.forgetEnded(downTo: limit)
+        return settling.moving.count + settling.adoptedCount
     }
 
     // MARK: What the commit changed
 
     private mutating func settleChanges(_ settling: inout TreeSettling) {
         let adopted = adoptPreparedTrees()
+        settling.adoptedCount = adopted.reduce(0) { $0 + (trees.trees[$1]?.count ?? 0) }
         let events = trees.events
         let begun = trees.begun.filter { !adopted.contains($0) }
         (trees.events, trees.begun) = ([], [])

@@ -88,7 +88,7 @@ package final class ScriptedCommitLog: CommitLog, @unchecked Sendable {
 
     package var refusal: CommitLogRefusal? { logs.isFull ? .full : logs.isBehind ? .behind : nil }
 
-    package func append(_ entry: JournalEntry) throws(CommitLogRefusal) -> AppendedCommit {
+    package func append(_ entry: JournalEntry, movedRecords: Int) throws(CommitLogRefusal) -> AppendedCommit {
         if logs.takesNoMore { throw .full }
         if fenced.contains(entry.database) { throw .fenced }
         precondition(isOpen.contains(entry.database), "a commit comes of a database that is not open")

@@ -118,7 +118,7 @@ final class LogScene {
         let decision = database.modifyZones(
             ModifyZonesRequest(database: .private, saves: [ZoneID(name: name)]),
             caller: Caller(user: database.id.owner, isOwner: true), nowMilliseconds: 1)
-        let appended = try log.append(try #require(decision.commit).entry)
+        let appended = try log.append(try #require(decision.commit).entry, movedRecords: 0)
         #expect(appended.byteCount > 0)
         host.appendedPosition = appended.position
         host.unsaved.insert(database.id)
