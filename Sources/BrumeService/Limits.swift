@@ -272,6 +272,10 @@ package enum ServiceLimits {
     /// URLs of shares that led one account nowhere in a minute, and its requests for access, before it has to wait.
     package static let shareLinkFailuresPerMinute = 60
 
+    /// New records of one account in zones of others whose names were taken by what is not shared with it, in a minute,
+    /// before it can save no new ones there: guesses tell which names there are.
+    package static let takenNamesPerMinute = 60
+
     /// Users who are not there and are reminded of zones in which they take part, when their database is loaded.
     static let reminders = 20_000
 

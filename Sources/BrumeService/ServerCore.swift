@@ -46,6 +46,8 @@ package final class ServerCore: @unchecked Sendable {
     /// The containers that are served, when the operator has named none.
     private let servedContainers: Lock<ServedContainers>
     let shareLinkLimits = ShareLinkLimits()
+    /// Names of new records that were told to be taken by what is not shared with those who save them.
+    let takenNames = MinuteCounts(limit: ServiceLimits.takenNamesPerMinute)
     /// Whether several accounts write.
     let diskSharing = DiskSharing()
     /// What each account and address uses at a time.

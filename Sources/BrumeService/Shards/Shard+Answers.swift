@@ -111,7 +111,9 @@ extension Shard {
             hasShares ? refusingOwnInvitations(request, in: database.id, identity) : request, caller: caller,
             nowMilliseconds: wallClockMilliseconds,
             quota: server.quota(of: loaded, for: identity, share.key),
-            mayUseIndexReserve: loaded.hasSeveralWriters && loaded.indexDebts.hasLittle(share.key))
+            mayUseIndexReserve: loaded.hasSeveralWriters && loaded.indexDebts.hasLittle(share.key),
+            takenNames: request.database == .shared ? takenNames(for: identity) : .unlimited)
+        if request.database == .shared { noteTakenNames(in: decision.answer, told: identity) }
         figures.modified(decision.answer)
         return try commit(
             &decision.commit, .records(decision.answer), operation, to: loaded, identity: identity, share: share)

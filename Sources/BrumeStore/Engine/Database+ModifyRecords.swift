@@ -14,9 +14,10 @@ extension Database {
     ///     with `quotaExceeded`. Deletions, and saves that store no more than before, go through even above it.
     ///   - mayUseIndexReserve: Whether what others have left to the indexes does not keep small requests back
     ///     (``StoreLimits/pendingIndexReserveBytes``).
+    ///   - takenNames: How many names a caller who does not own the database may be told to be taken.
     package func modifyRecords(
         _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64,
-        quota: StorageQuota? = nil, mayUseIndexReserve: Bool = false
+        quota: StorageQuota? = nil, mayUseIndexReserve: Bool = false, takenNames: TakenNameRoom = .unlimited
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
         assert(answers(request.database), "a request was routed to a database of another scope")
         let itemCount = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
@@ -29,6 +30,7 @@ extension Database {
         var bytesLeft = ByteBudget()
         var referenceBudget = ReferenceBudget()
         var shareBudget = ShareBudget()
+        var takenNames = takenNames
         for modification in request.zones {
             switch zoneIndex(of: modification.zone, for: caller) {
             case .failure(let error):
@@ -59,11 +61,12 @@ extension Database {
                         run: run, sequence: builder.sequence, zone: zoneStates[index].incarnation),
                     runOfZone: modification.isKnownDistinct
                         ? run : run(of: ChangePosition(rawValue: zoneStates[index].incarnation)),
-                    quota: room(in: quota))
+                    takenNames: takenNames, quota: room(in: quota))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget
                 shareBudget = batch.shareBudget
+                takenNames = batch.takenNames
                 let before = bytesLeft
                 bytesLeft = batch.bytesLeft(after: result, of: before)
                 if let refusal = indexRefusal(

@@ -58,6 +58,8 @@ struct ZoneBatch {
     var bytesLeft: ByteBudget
     /// What saves of shares may still cost.
     var shareBudget: ShareBudget
+    /// How many names the caller may still be told to be taken.
+    private(set) var takenNames: TakenNameRoom
     /// The quota of records, and how much of it was used before this batch; nil for no limit.
     let quota: QuotaRoom?
 
@@ -85,7 +87,8 @@ struct ZoneBatch {
         caller: Caller,
         owner: String = "", scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
-        secretPlace: ShareAddresses.Place, runOfZone: UInt32, quota: QuotaRoom? = nil
+        secretPlace: ShareAddresses.Place, runOfZone: UInt32, takenNames: TakenNameRoom = .unlimited,
+        quota: QuotaRoom? = nil
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -103,6 +106,7 @@ struct ZoneBatch {
         self.nowMilliseconds = nowMilliseconds
         self.bytesLeft = bytesLeft
         self.referenceBudget = referenceBudget
+        self.takenNames = takenNames
         self.quota = quota
     }
 
@@ -236,7 +240,11 @@ struct ZoneBatch {
         } else {
             try checkNew(save)
             try checkTree(of: save, over: nil, in: zone)
-            if existing != nil { throw ZoneBatch.takenName }
+            if member != nil { try takenNames.check() }
+            if existing != nil {
+                takenNames.take()
+                throw ZoneBatch.takenName
+            }
         }
         let isSharing = hasShares || existing?.marks.contains(.sharing) == true
         let sharing = isSharing ? try sharing(of: save, over: existing, in: zone) : nil

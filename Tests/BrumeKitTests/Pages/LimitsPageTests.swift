@@ -196,6 +196,7 @@ extension LimitsPageTests {
         ("bytes of stored shares", [Model.shareBytesPerRequest, Model.participantsShownPerRequest]),
         ("a share's URL", [Model.shareURLBytes]),
         ("URLs that lead nowhere", [Service.shareLinkFailuresPerMinute]),
+        ("new records in zones of others", [Service.takenNamesPerMinute]),
         ("`desired_keys` of a fetch", [Model.fieldsPerRecord]),
         ("records in an answer of `Modify`", [3_584 * 1_024]),
         ("stored records that one request", [Model.mergedBytesPerRequest, Model.mergedFieldsPerRequest]),

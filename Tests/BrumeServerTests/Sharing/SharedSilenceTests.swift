@@ -263,6 +263,36 @@ struct SharedSilenceTests {
         #expect(code(c.accept(open), b) == nil)
     }
 
+    @Test("of names of records are counted by account, and no new record is saved when there were too many")
+    func guessedNames() throws {
+        let server = try SteppedServer { $0.loopCount = 2 }
+        let (a, b, c) = (
+            try server.connect(account: "a"), try server.connect(account: "b"), try server.connect(account: "c")
+        )
+        try a.makeZone("lists")
+        for root in ["food", "plans"] {
+            let url = try a.shareRecord(root, in: "lists", with: [b.user, c.user])
+            if root == "food" { for peer in [b, c] { try peer.accept(url) } }
+        }
+        try a.makeZone("others")
+        try b.accept(try a.shareRecord("work", in: "others", with: [b.user]))
+        let (zone, other) = (ZoneID(name: "lists", owner: a.user), ZoneID(name: "others", owner: a.user))
+        let taken = (0..<ServiceLimits.takenNamesPerMinute + 10).map { "diary\($0)" }
+        try a.save(taken, zone: ZoneID(name: "lists"))
+        var codes = try b.save(Array(taken.prefix(20)), below: "food", in: zone, of: .shared)
+        codes += try b.save(Array(taken.dropFirst(20)), below: "food", in: zone, of: .shared)
+        #expect(codes.prefix(ServiceLimits.takenNamesPerMinute).allSatisfy { $0 == .permissionFailure })
+        #expect(codes.dropFirst(ServiceLimits.takenNamesPerMinute).allSatisfy { $0 == .requestRateLimited })
+        for name in [taken[0], "free"] {
+            #expect(try b.save([name], below: "food", in: zone, of: .shared) == [.requestRateLimited])
+        }
+        #expect(try b.save(["free"], below: "work", in: other, of: .shared) == [.requestRateLimited])
+        #expect(try c.save(["free"], below: "food", in: zone, of: .shared) == [nil], "others are not held up")
+        try b.save(["own"])
+        server.turn(after: 60_000_000_000)
+        #expect(try b.save(["mine"], below: "food", in: zone, of: .shared) == [nil])
+    }
+
     // MARK: What is another's
 
     @Test("that come with another user's device id get nothing of that device")

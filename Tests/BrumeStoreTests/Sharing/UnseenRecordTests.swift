@@ -134,6 +134,32 @@ struct UnseenRecordTests {
         }
     }
 
+    @Test("tell nothing more when as many names were guessed as may be, and neither do names that are free")
+    func manyGuesses() throws {
+        try shared.admit([guest], toRecord: "a")
+        for name in ["diary", "plans", "letters"] { try owner.save(name) }
+        let request = ModifyRecordsRequest<CheckedFields>(
+            database: .shared, isAtomic: false,
+            zones: [
+                ZoneModification(
+                    zone: Desk.zone,
+                    saves: ["a1", "diary", "a2", "plans", "letters", "a3", "a"].map {
+                        .of(
+                            $0, tag: $0 == "a" ? desk.record("a")!.system.changeTag : "",
+                            parent: $0 == "a" ? .unchanged : .set("a"))
+                    })
+            ])
+        let room = TakenNameRoom(left: 2, retryAfterMilliseconds: 1_000)
+        let done = database.modifyRecords(
+            request, caller: desk.caller, nowMilliseconds: 5_000, takenNames: room)
+        let errors = done.answer[0].saves.map(\.error)
+        #expect(errors.prefix(4) == [nil, ZoneBatch.takenName, nil, ZoneBatch.takenName])
+        #expect(errors[4]?.code == .requestRateLimited && errors[4]?.retryAfterMilliseconds == 1_000)
+        #expect(errors[5] == errors[4] && errors[6] == nil, "a free name is answered alike, a known record is saved")
+        #expect(TakenNameRoom.count(in: done.answer) == 2)
+        #expect(owner.modify(saves: [.of("a4", parent: .set("a"))]).commit != nil)
+    }
+
     // MARK: Counts
 
     @Test("count for nothing where a participant refers to what they refer to, or deletes it")
