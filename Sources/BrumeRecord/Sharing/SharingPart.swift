@@ -111,6 +111,38 @@ extension StoredRecord {
         return ""
     }
 
+    /// Who changed a checked record last, and when, if it is a share whose participants are told of an earlier change
+    /// than its last. Read in place, for queries.
+    package static func shownChange(
+        of record: UnsafeRawBufferPointer
+    ) -> (modifier: UnsafeRawBufferPointer, modifiedMilliseconds: Int64)? {
+        guard ByteOrder.compare(Names.shareType, head(of: record).type) == 0,
+            let share = content(of: UInt64(SharingPart.storedShareNumber), in: record),
+            let change = content(of: ShownNumbers.shown, in: share),
+            let modifier = content(of: ShownNumbers.modifier, in: change)
+        else { return nil }
+        var reader = WireReader(change)
+        while let element = try? reader.next() {
+            if element.number == ShownNumbers.milliseconds { return (modifier, Int64(bitPattern: element.scalar)) }
+        }
+        return (modifier, 0)
+    }
+
+    /// Fields of `brume.store.v1.StoredShare` and `StoredShownChange`.
+    private enum ShownNumbers {
+        static let shown: UInt64 = 7
+        static let modifier: UInt64 = 3
+        static let milliseconds: UInt64 = 4
+    }
+
+    private static func content(of number: UInt64, in message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        var reader = WireReader(message)
+        while let element = try? reader.next() {
+            if element.number == number { return element.content }
+        }
+        return nil
+    }
+
     /// A checked record with other system fields, and something else to say of sharing. Its fields are copied as they
     /// are.
     package static func resharing(

@@ -22,8 +22,9 @@ final class FieldLookup {
     private var creator = -1
     private var modifier = -1
     private var parent = -1
-    /// Whether the parents of shared roots are not to be seen, because the caller does not own them.
-    var hidesParentsOfRoots = false
+    /// Whether the caller does not own the records: the parents of shared roots are not theirs to see, and a share
+    /// changed when its participants were last shown that it did.
+    var isGuests = false
 
     /// - Parameter keys: The keys, each once; a key's value is asked for by its index.
     init(_ keys: [QueryKey]) {
@@ -55,6 +56,7 @@ final class FieldLookup {
 
     func load(_ record: UnsafeRawBufferPointer) {
         values.update(repeating: .missing)
+        let shown = isGuests && (modifier >= 0 || modificationDate >= 0) ? StoredRecord.shownChange(of: record) : nil
         var reader = StoredRecordReader(record)
         var next = 0
         var count = 0
@@ -73,12 +75,13 @@ final class FieldLookup {
                 if next == names.count { return }
             case .name(let name): set(recordID, reference: name)
             case .creator(let name): set(creator, reference: name)
-            case .modifier(let name): set(modifier, reference: name)
+            case .modifier(let name): set(modifier, reference: shown?.modifier ?? name)
             case .parent(let name):
-                if parent < 0 || hidesParentsOfRoots && !StoredRecord.rootedShare(of: record).isEmpty { break }
+                if parent < 0 || isGuests && !StoredRecord.rootedShare(of: record).isEmpty { break }
                 set(parent, reference: name)
             case .createdMilliseconds(let milliseconds): set(creationDate, milliseconds: milliseconds)
-            case .modifiedMilliseconds(let milliseconds): set(modificationDate, milliseconds: milliseconds)
+            case .modifiedMilliseconds(let milliseconds):
+                set(modificationDate, milliseconds: shown?.modifiedMilliseconds ?? milliseconds)
             case .type: break
             }
         }

@@ -110,7 +110,7 @@ package final class QueryRun {
         }
         // Time would tell of what is not shared, and of what the owner asks.
         if beginning?.guestTrees != nil { phase = .building(zone: moment.zones.count) }
-        evaluator.fields.hidesParentsOfRoots = guest != nil
+        evaluator.fields.isGuests = guest != nil
     }
 
     deinit { database.remove(self) }
