@@ -41,6 +41,8 @@ package struct SharingPart: Equatable, Sendable {
 
 extension StoredRecord {
     /// What a checked record says of sharing.
+    package static func sharing(of record: SharedBytes) -> SharingPart { record.withUnsafeBytes { sharing(of: $0) } }
+
     package static func sharing(of bytes: UnsafeRawBufferPointer) -> SharingPart {
         var part = SharingPart()
         var reader = WireReader(bytes)
@@ -81,6 +83,15 @@ extension StoredRecord {
             }
             return SharedBytes(shown)
         }
+    }
+
+    /// A checked share with a change of its as the last one.
+    package static func showing(_ change: ShownChange, of share: SharedBytes) throws(ServiceError) -> SharedBytes {
+        SharedBytes(
+            try resharing(share, sharing(of: share)) { system in
+                (system.changeTag, system.modifier) = (change.changeTag, change.modifier)
+                system.modifiedMilliseconds = change.modifiedMilliseconds
+            })
     }
 
     /// A checked share as it introduces itself to a user who takes no part: its owner, and its title, kind and picture.

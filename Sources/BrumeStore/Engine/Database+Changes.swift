@@ -37,9 +37,7 @@ extension Database {
                 desiredKeys: desiredKeys)
         } else {
             page = self.page(
-                ofZoneAt: index, for: caller, after: token?.position ?? .start,
-                firstFetchHead: token?.firstFetchHead ?? zoneStates[index].lastChange, countLimit: countLimit,
-                desiredKeys: desiredKeys)
+                ofZoneAt: index, for: caller, member, since: token, countLimit: countLimit, desiredKeys: desiredKeys)
         }
         page.clientToken = zoneStates[index].clientTokens[caller.device]
         return page
@@ -55,13 +53,21 @@ extension Database {
         guard case .success(let index) = zoneIndex(of: zone, for: caller), !zoneStates[index].isDefault else {
             return nil
         }
-        var head = zoneStates[index].lastChange
-        if !isOwn(caller), case .trees(let member) = member(caller, ofZoneAt: index)?.reach {
-            head = member.head(zoneStates[index].trees)
-        }
+        let head = lastChange(inZoneAt: index, shownTo: isOwn(caller) ? nil : member(caller, ofZoneAt: index))
         return ChangeToken(
             kind: .zone, epoch: run(of: head), incarnation: incarnation(ofZoneAt: index, for: caller),
             position: .start, firstFetchHead: head)
+    }
+
+    /// The last change in a zone that a user is shown.
+    ///
+    /// - Parameter member: Their part in it; nil for the owner.
+    private func lastChange(inZoneAt index: Int, shownTo member: ZoneMember?) -> ChangePosition {
+        guard let member else { return zoneStates[index].lastChange }
+        return switch member.reach {
+        case .trees(let trees): trees.head(zoneStates[index].trees)
+        case .zone: zoneStates[index].lastChange(shownTo: member)
+        }
     }
 
     private func check(
@@ -99,21 +105,24 @@ extension Database {
     }
 
     private func page(
-        ofZoneAt index: Int, for caller: Caller, after position: ChangePosition, firstFetchHead: ChangePosition,
-        countLimit: Int?, desiredKeys: DesiredKeys?
+        ofZoneAt index: Int, for caller: Caller, _ member: ZoneMember?, since token: ChangeToken?, countLimit: Int?,
+        desiredKeys: DesiredKeys?
     ) -> ZoneChangesPage<SharedBytes, ChangeToken> {
+        let quiet = zoneStates[index].quietShare(for: member)
+        let position = token?.position ?? .start
+        let head = max(lastChange(inZoneAt: index, shownTo: member), position)
+        let firstFetchHead = token?.firstFetchHead ?? head
         var records: [SharedBytes] = []
         var deletions: [DeletedRecord] = []
         var room = PageRoom(countLimit: countLimit)
         var last = position
         var moreComing = false
         let slots = zoneStates[index].slots
-        for entry in zoneStates[index].feed.entries(after: last) {
+        for entry in ShownEntries(zoneStates[index].feed, after: last, quiet) {
             // Read property by property: a copy of the slot would cost reference counting.
             let isDeleted = slots.isDeleted(entry.slot)
-            if slots.position(of: entry.slot) != entry.position || isDeleted && entry.position <= firstFetchHead {
-                continue
-            }
+            let isCurrent = entry.slot == quiet?.slot || slots.position(of: entry.slot) == entry.position
+            if !isCurrent || isDeleted && entry.position <= firstFetchHead { continue }
             let shown =
                 isDeleted
                 ? ShownRecord(SharedBytes())
@@ -129,7 +138,6 @@ extension Database {
             last = entry.position
         }
         // At the end nothing comes after the last change, whether or not it was of a kind that the page shows.
-        let head = zoneStates[index].lastChange
         if !moreComing { last = head }
         return ZoneChangesPage(
             records: records, deletions: deletions,

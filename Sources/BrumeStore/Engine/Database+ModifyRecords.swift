@@ -173,12 +173,11 @@ extension Database {
                 .recordDeletion(zone: zoneStates[index].incarnation, name: deletion.name, type: type))
         }
         noteChange(inZoneAt: index, isNewEntry: false)
-        let trees = settleTrees(inZoneAt: index)
+        if types.count > 1 { types = Set(types).sorted() }
         builder.touch(
             TouchedZone(
-                zone: ZoneID(name: zoneStates[index].name), incarnation: incarnation,
-                recordTypes: types.count > 1 ? Set(types).sorted() : types, isNew: false, isDeleted: false,
-                trees: trees))
+                zone: ZoneID(name: zoneStates[index].name), incarnation: incarnation, recordTypes: types,
+                isNew: false, isDeleted: false, trees: settleTrees(inZoneAt: index, changing: types)))
     }
 
     /// Keeps a request's client token in a zone that has a feed to return it with. A token that the zone already has is

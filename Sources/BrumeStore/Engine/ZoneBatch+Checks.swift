@@ -44,7 +44,7 @@ extension ZoneBatch {
         } else if let refusal = writeRefusal(of: existing) {
             throw mayRead(existing) ? refusal : ZoneBatch.takenName
         }
-        if policy(of: save) == .ifServerRecordUnchanged, !existing.hasTag(save.changeTag) {
+        if policy(of: save) == .ifServerRecordUnchanged, try !isOfKnownVersion(save, existing) {
             throw ServiceError(
                 .serverRecordChanged,
                 save.changeTag.isEmpty

@@ -38,6 +38,7 @@ struct ZoneState: Sendable {
     private(set) var references: ReferenceIndex
     /// The zone's shares and their roots.
     private(set) var sharing = ZoneSharing()
+    private(set) var quietEnd = QuietEnd()
     /// What shares of records cover, and who takes part in them.
     var trees = SharedTrees()
     /// What each user's records take; a private database has none.
@@ -170,6 +171,7 @@ struct ZoneState: Sendable {
             references.add(to, of: slot, by: references.user(of: slots[slot]))
         }
         if !trees.isIdle || marks.contains(.sharing) { noteInTrees(slot, at: position, former: former) }
+        if sharing.quietShare?.changed == position { quietEnd.note(position, after: lastChange) }
         noteChange(at: position, slot: slot, replacesEntry: replacesEntry)
         return slot
     }
@@ -335,6 +337,7 @@ struct ZoneState: Sendable {
         if let problem = sharingProblem ?? finishLoadingTrees() { return problem }
         guard let feeds else { return nil }
         (feed, deletions) = feeds
+        quietEnd = foundQuietEnd
         var before: ChangePosition?
         for entry in feed.entries() {
             if entry.position == before { return "two changes of a zone stand at one position" }

@@ -131,6 +131,10 @@ extension Database {
         into builder: inout CommitBuilder
     ) throws(ServiceError) {
         let record = zoneStates[index][slot]
+        var share = share
+        if let former = record.share {
+            share.noteChange(from: former, madeBy: ShownChange(of: record.bytes, at: record.position))
+        }
         let tag = changeTag(builder.sequence).text
         let bytes = try StoredRecord.resharing(
             record.bytes, SharingPart(storedShare: ShareCoder.encode(share))
@@ -144,20 +148,11 @@ extension Database {
             of: incarnation, into: &builder)
         note(slot, .updated, inZoneAt: index, into: &builder)
         noteChange(inZoneAt: index, isNewEntry: false)
-        var trees = settleTrees(inZoneAt: index)
-        if user == nil, let former = record.share {
-            // Strangers who ask for access wake none but those who are shown that they do.
-            let users = share.participants.filter { $0.isAccepted }.map(\.user).filter { user in
-                guard let viewer = share.viewer(user, owner: id.owner) else { return false }
-                return share.seen(by: viewer) != former.seen(by: viewer)
-            }
-            trees = [TouchedTree(users: Set(users), recordTypes: [Names.shareType])]
-        }
         builder.touch(
             TouchedZone(
                 zone: ZoneID(name: zoneStates[index].name), incarnation: incarnation,
                 recordTypes: [Names.shareType], isNew: false, isDeleted: false,
-                trees: trees))
+                trees: settleTrees(inZoneAt: index, changing: [Names.shareType])))
     }
 
     private static let onlyOwnerMakesZones = ServiceError(

@@ -38,8 +38,10 @@ extension Database {
         if metadata.isAccepted {
             metadata.share = showing.shown(bytes, share)
         } else {
-            let view = showing.view(share, for: .linkHolder(visitor, secret: link.key))
-            metadata.share = try StoredRecord.introducing(bytes, details: ShareViewCoder.encode(view))
+            let viewer = Share.Viewer.linkHolder(visitor, secret: link.key)
+            metadata.share = try StoredRecord.introducing(
+                showing.asChanged(bytes, share, for: viewer),
+                details: ShareViewCoder.encode(showing.view(share, for: viewer)))
         }
         if wantsRoot, let root = place.root {
             let record = Database.project(state[root].bytes, rootKeys)

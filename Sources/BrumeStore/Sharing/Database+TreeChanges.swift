@@ -4,7 +4,13 @@ internal import BrumeModel
 extension Database {
     /// Brings the trees of a zone up to date with what a commit changed in it.
     ///
-    /// - Returns: For whom that is a change; nil in a zone in which no records are shared by themselves.
+    /// - Parameter types: Of the records that it changed.
+    /// - Returns: For whom that is a change; nil for everybody who takes part, in a zone that is shared as a whole.
+    func settleTrees(inZoneAt index: Int, changing types: [String]) -> [TouchedTree]? {
+        settleTrees(inZoneAt: index) ?? zoneStates[index].touchedByQuietChange(of: types)
+    }
+
+    /// The same where records are shared by themselves; nil in every other zone.
     @discardableResult
     func settleTrees(inZoneAt index: Int) -> [TouchedTree]? {
         let history = history

@@ -25,7 +25,18 @@ struct ShareShowing {
     /// The record of a share that was read.
     func shown(_ record: SharedBytes, _ share: Share) -> SharedBytes {
         guard let viewer = share.viewer(user, owner: owner) else { return StoredRecord.shown(record) }
-        return StoredRecord.shown(record, details: ShareViewCoder.encode(view(share, for: viewer)))
+        return StoredRecord.shown(
+            asChanged(record, share, for: viewer), details: ShareViewCoder.encode(view(share, for: viewer)))
+    }
+
+    /// The record of a share with the last change that a viewer is shown of it.
+    func asChanged(_ record: SharedBytes, _ share: Share, for viewer: Share.Viewer) -> SharedBytes {
+        guard let change = share.shown(to: viewer) else { return record }
+        do throws(ServiceError) {
+            return try StoredRecord.showing(change, of: record)
+        } catch {
+            preconditionFailure("a share that was checked can't be read")
+        }
     }
 
     func view(_ share: Share, for viewer: Share.Viewer) -> ShareView {
@@ -33,12 +44,23 @@ struct ShareShowing {
             addresses.url(ShareLink(zone: zone, secret: secret, oneTimeSecret: oneTimeSecret))
         }
     }
-
 }
 
 extension RecordSlot {
     /// The share that the record is; nil for all others.
     var share: Share? { sharing?.decodedShare }
+}
+
+extension ShownChange {
+    /// The last change of a record that was checked.
+    init(of record: SharedBytes, at position: ChangePosition) {
+        guard let system = try? StoredRecord.parts(of: StoredRecord.withoutFields(record)).system else {
+            preconditionFailure("a share that was checked can't be read")
+        }
+        self.init(
+            position: position, changeTag: system.changeTag, modifier: system.modifier,
+            modifiedMilliseconds: system.modifiedMilliseconds)
+    }
 }
 
 extension SharingPart {

@@ -33,6 +33,8 @@ struct SharedTree: Sendable {
     var users: Set<String> = []
     /// Users who took part, take part in other trees of the zone, and are to be told what went with this one.
     var told: Set<String> = []
+    /// The share's own record, while it stands elsewhere for those who do not manage it.
+    var quietShare: QuietShare?
     /// Whether the share is gone. The tree stays while somebody is to be told of it.
     private(set) var isEnded = false
     private var departureBytes = 0
@@ -61,7 +63,16 @@ struct SharedTree: Sendable {
     }
 
     /// Where a member stands in the feed.
-    func place(of slot: Int32, changed: ChangePosition) -> ChangePosition { max(changed, entered[slot] ?? .start) }
+    func place(of slot: Int32, changed: ChangePosition) -> ChangePosition {
+        SharedTree.place(of: slot, changed: changed, entered, quietShare)
+    }
+
+    private static func place(
+        of slot: Int32, changed: ChangePosition, _ entered: [Int32: ChangePosition], _ quietShare: QuietShare?
+    ) -> ChangePosition {
+        if let quietShare, quietShare.slot == slot { return quietShare.shown }
+        return max(changed, entered[slot] ?? .start)
+    }
 
     /// About what it takes in memory.
     var approximateBytes: Int {
@@ -130,13 +141,15 @@ struct SharedTree: Sendable {
     /// Removes stale entries of the feed, if there are many.
     mutating func compact(isMember: (Int32) -> Bool, position: (Int32) -> ChangePosition) {
         guard feed.needsCompaction else { return }
-        let entered = entered
+        let (entered, quietShare) = (entered, quietShare)
         feed.compact { entry in
-            isMember(entry.slot) && entry.position == max(position(entry.slot), entered[entry.slot] ?? .start)
+            let changed = position(entry.slot)
+            return isMember(entry.slot)
+                && entry.position == SharedTree.place(of: entry.slot, changed: changed, entered, quietShare)
         }
     }
 
-    mutating func end() { isEnded = true }
+    mutating func end() { (isEnded, quietShare) = (true, nil) }
 
     /// Takes the members of a snapshot, in any order.
     mutating func load(_ members: [Feed.Entry], entered: [Int32: ChangePosition]) {

@@ -34,7 +34,8 @@ extension SharedTrees {
 
     /// Takes the members of all trees, and what shares say of who takes part. Returns what is wrong with it, or nil.
     mutating func finishLoading(
-        _ loaded: [UInt32: [(entry: Feed.Entry, entered: ChangePosition)]], shares: [String: Share]
+        _ loaded: [UInt32: [(entry: Feed.Entry, entered: ChangePosition)]],
+        shares: [String: (share: Share, quiet: QuietShare?)]
     ) -> String? {
         for (number, records) in loaded {
             guard trees[number] != nil else { return "a record is in a tree that is not there" }
@@ -44,7 +45,9 @@ extension SharedTrees {
         guard numberOfShare.count == shares.count else { return "a share and its tree do not belong together" }
         for (name, share) in shares {
             guard let number = numberOfShare[name] else { return "a share has no tree" }
-            if !load(share, tree: number) { return "a user takes part in a share, and not in its zone" }
+            if !load(share.share, quiet: share.quiet, tree: number) {
+                return "a user takes part in a share, and not in its zone"
+            }
         }
         if members.values.contains(where: \.parts.isEmpty) {
             return "a user takes part in a zone, and in no share of it"
@@ -93,13 +96,19 @@ extension TreeMember {
 extension ZoneState {
     /// Builds the trees from what was loaded. Returns what is wrong with them, or nil.
     mutating func finishLoadingTrees() -> String? {
+        var shares: [String: (share: Share, quiet: QuietShare?)] = [:]
+        var shown: [Int32: ChangePosition] = [:]
+        for (name, slot) in sharing.shares where name != Names.zoneShare {
+            guard let share = slots[slot].share else { continue }
+            let quiet = QuietShare(share, at: slot, changed: slots.position(of: slot))
+            shares[name] = (share, quiet)
+            shown[slot] = quiet?.shown
+        }
         var loaded: [UInt32: [(entry: Feed.Entry, entered: ChangePosition)]] = [:]
         for record in trees.takeLoaded() {
-            let position = max(slots.position(of: record.slot), record.entered)
+            let position = shown[record.slot] ?? max(slots.position(of: record.slot), record.entered)
             loaded[record.tree, default: []].append((Feed.Entry(position: position, slot: record.slot), record.entered))
         }
-        var shares: [String: Share] = [:]
-        for (name, slot) in sharing.shares where name != Names.zoneShare { shares[name] = slots[slot].share }
         if shares.isEmpty, loaded.isEmpty, trees.isEmpty { return nil }
         return trees.finishLoading(loaded, shares: shares)
     }

@@ -22,10 +22,8 @@ struct SharedTrees: Sendable {
 
     /// What the commit in hand has changed, in the order of its positions, until it is settled.
     var events: [TreeEvent] = []
-    /// The types of the records with which the commit in hand changed trees, by number.
-    private var touchedTypes: [UInt32: Set<String>] = [:]
-    /// Users who see more or less with the commit in hand.
-    private var changedUsers: Set<String> = []
+    /// For whom the commit in hand changes something.
+    private var touches = TreeTouches()
     /// Shares that the commit in hand began, by number.
     var begun: [UInt32] = []
     /// Trees that are made ready for shares to come, by the names of their roots.
@@ -77,8 +75,7 @@ struct SharedTrees: Sendable {
     }
 
     mutating func takeLoaded() -> [(slot: Int32, tree: UInt32, entered: ChangePosition)] {
-        defer { loaded = [] }
-        return loaded
+        exchange(&loaded, with: [])
     }
 
     /// Changes a tree that there is; nil where there is none.
@@ -127,35 +124,35 @@ struct SharedTrees: Sendable {
 
     /// Notes that a tree changed by a record of a type.
     mutating func touch(_ number: UInt32, _ type: String) {
-        if !facts.isLive(number) { return }
-        touchedTypes[number, default: []].insert(type)
+        if facts.isLive(number) { touches.note(number, type) }
     }
+
+    /// Notes that a tree's share changed for those alone who manage it.
+    mutating func touchQuietly(_ number: UInt32) { touches.noteQuietly(number) }
 
     /// For whom the commit in hand changed something.
     mutating func takeTouched() -> [TouchedTree] {
-        defer { (touchedTypes, changedUsers) = ([:], []) }
-        var touched = touchedTypes.sorted { $0.key < $1.key }.compactMap { number, types in
-            trees[number].map { TouchedTree(users: $0.users, recordTypes: types) }
-        }
-        if !changedUsers.isEmpty { touched.append(TouchedTree(users: changedUsers, recordTypes: nil)) }
-        return touched
+        touches.take(trees) { members[$0]?.parts[$1]?.isManager == true }
     }
 
     // MARK: Shares
 
     /// Notes what a share's record says.
-    mutating func note(_ share: Share, named name: String, at position: ChangePosition) {
+    mutating func note(_ share: Share, named name: String, in slot: Int32, at position: ChangePosition) {
         let number = numberOfShare[name] ?? begin(name, at: position)
         var present = Set<String>()
         for participant in share.participants {
             guard let acceptance = participant.acceptance else { continue }
             present.insert(participant.user)
-            if !trees[number]!.users.contains(participant.user) { changedUsers.insert(participant.user) }
-            let part = TreeMember.Part(acceptance: acceptance, permission: participant.permission)
+            if !trees[number]!.users.contains(participant.user) { touches.note(participant.user) }
+            let part = TreeMember.Part(participant, acceptance: acceptance)
             members[participant.user, default: TreeMember(start: acceptance)].parts[number] = part
         }
         for user in trees[number]!.users where !present.contains(user) { end(user, inTree: number, at: position) }
-        update(number) { $0.users = present }
+        update(number) { tree in
+            tree.users = present
+            tree.quietShare = QuietShare(share, at: slot, changed: position)
+        }
     }
 
     /// Ends a share.
@@ -238,21 +235,23 @@ struct SharedTrees: Sendable {
     }
 
     /// Takes who takes part in a share, and returns whether they are all known to take part in its zone.
-    mutating func load(_ share: Share, tree number: UInt32) -> Bool {
+    mutating func load(_ share: Share, quiet: QuietShare?, tree number: UInt32) -> Bool {
         var users = Set<String>()
         for participant in share.participants {
             guard let acceptance = participant.acceptance else { continue }
             guard let start = members[participant.user]?.start, start <= acceptance else { return false }
             users.insert(participant.user)
-            members[participant.user]!.parts[number] = TreeMember.Part(
-                acceptance: acceptance, permission: participant.permission)
+            members[participant.user]!.parts[number] = TreeMember.Part(participant, acceptance: acceptance)
         }
-        update(number) { $0.users = users }
+        update(number) { tree in
+            tree.users = users
+            tree.quietShare = quiet
+        }
         return true
     }
 
     private mutating func end(_ user: String, inTree number: UInt32, at position: ChangePosition) {
-        changedUsers.insert(user)
+        touches.note(user)
         // In place: a user may take part in a thousand trees.
         let forgotten = members[user]!.end(number, at: position)
         update(number) { $0.told.insert(user) }

@@ -18,6 +18,8 @@ struct TreeFeed {
     private enum Reader {
         /// Members that changed or came behind an acceptance, and those of before in its block.
         case members(Feed.Entries, tree: UInt32)
+        /// A share where it last changed, for those who are shown more of it than others; nil when it was told.
+        case share(Int32?)
         /// Members that a user lost who saw what had come by the end.
         case lost(Feed.Entries, tree: UInt32, end: ChangePosition)
         /// Departures up to the end of the part, and with `isLost` those behind it.
@@ -54,6 +56,9 @@ struct TreeFeed {
             guard let tree = zone.trees.trees[number] else { continue }
             let after = TreeFeed.start(after: place, block: part.acceptance)
             add(.members(tree.feed.entries(after: after), tree: number), block: part.acceptance)
+            if part.isManager, let quiet = tree.quietShare, TreePlace(quiet.changed) > place {
+                add(.share(quiet.slot))
+            }
             let from = max(TreeFeed.start(after: place, block: .start), part.acceptance, known)
             add(departures(of: number, after: from, end: nil))
         }
@@ -107,10 +112,18 @@ struct TreeFeed {
             defer { source.reader = .members(entries, tree: number) }
             while let entry = entries.next() {
                 source.place = TreePlace(outer: max(entry.position, source.block), inner: entry.position)
-                source.item = isCurrent(entry, in: number) ? .record(entry.slot) : .nothing
+                source.item =
+                    isCurrent(entry, in: number) && !standsElsewhere(entry.slot, in: number)
+                    ? .record(entry.slot) : .nothing
                 if case .nothing = source.item, goesOn(&looks) { continue }
                 return true
             }
+        case .share(let slot):
+            guard let slot else { return false }
+            source = Source(
+                reader: .share(nil), block: source.block, place: TreePlace(zone.slots.position(of: slot)),
+                item: .record(slot))
+            return true
         case .lost(var entries, let number, let end):
             defer { source.reader = .lost(entries, tree: number, end: end) }
             while let entry = entries.next() {
@@ -152,6 +165,11 @@ struct TreeFeed {
         guard zone.trees.numbers[entry.slot] == number, !zone.slots.isDeleted(entry.slot) else { return false }
         let changed = zone.slots.position(of: entry.slot)
         return zone.trees.trees[number]!.place(of: entry.slot, changed: changed) == entry.position
+    }
+
+    /// Whether a record is the share of a tree that the user manages, and they are shown a later change of it.
+    private func standsElsewhere(_ slot: Int32, in number: UInt32) -> Bool {
+        zone.trees.trees[number]?.quietShare?.slot == slot && member.parts[number]?.isManager == true
     }
 
     /// Whether a record is one that the user saw before their part ended, and does not see now. What came with the very

@@ -5,7 +5,10 @@ extension TreeMember {
     /// The position of the last thing that the user can have been told of.
     func head(_ trees: SharedTrees) -> ChangePosition {
         var head = max(start, floor, ended.last?.end ?? .start)
-        for (number, part) in parts { head = max(head, part.acceptance, trees.trees[number]?.head ?? .start) }
+        for (number, part) in parts {
+            head = max(head, part.acceptance, trees.trees[number]?.head ?? .start)
+            if part.isManager, let quiet = trees.trees[number]?.quietShare { head = max(head, quiet.changed) }
+        }
         return head
     }
 

@@ -49,8 +49,36 @@ extension ZoneBatch {
         let isChanged = try share.apply(
             change.edit, by: ShareVisitor(user: caller.user, handles: []), owner: owner,
             nowMilliseconds: nowMilliseconds, newSecret: { nextSecret() })
-        if let former, !isChanged { return former }
+        guard let existing, let former, let known = former.decodedShare else {
+            return SharingPart(storedShare: ShareCoder.encode(share))
+        }
+        let changesFields = try changesFields(save, of: existing)
+        if !isChanged, !changesFields { return former }
+        share.noteChange(
+            from: known, ofFields: changesFields, madeBy: ShownChange(of: existing.bytes, at: existing.position))
         return SharingPart(storedShare: ShareCoder.encode(share))
+    }
+
+    private func changesFields(
+        _ save: RecordSave<CheckedFields>, of existing: RecordSlot
+    ) throws(ServiceError) -> Bool {
+        if save.fields.puts.count == 0, save.fields.removals.isEmpty { return false }
+        return try FieldMerge(save.fields, over: existing.bytes).isChanged
+    }
+
+    /// Whether a save comes with the tag of the version that the caller knows: of a share the last that they are shown.
+    mutating func isOfKnownVersion(
+        _ save: RecordSave<CheckedFields>, _ existing: RecordSlot
+    ) throws(ServiceError) -> Bool {
+        if hasShares, member != nil, save.type == Names.shareType, let part = existing.sharing {
+            try shareBudget.takeReading(of: part.storedShare.count)
+            if let share = part.decodedShare, let viewer = share.viewer(caller.user, owner: owner),
+                let change = share.shown(to: viewer)
+            {
+                return save.changeTag == change.changeTag
+            }
+        }
+        return existing.hasTag(save.changeTag)
     }
 
     mutating func nextSecret() -> [UInt8] {

@@ -14,7 +14,7 @@ extension ZoneMember {
     /// What they may do with a record; nil for one that they don't see.
     func permission(of slot: Int32, in zone: ZoneState) -> Share.Permission? {
         switch reach {
-        case .zone(let permission): permission
+        case .zone(let permission, _): permission
         case .trees(let member): member.parts[zone.trees.cover(of: slot)]?.permission
         }
     }
@@ -22,7 +22,7 @@ extension ZoneMember {
     /// Whether there is something that they may write.
     var mayWrite: Bool {
         switch reach {
-        case .zone(let permission): permission == .readWrite
+        case .zone(let permission, _): permission == .readWrite
         case .trees(let member): member.parts.values.contains { $0.permission == .readWrite }
         }
     }

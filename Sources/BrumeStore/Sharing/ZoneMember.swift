@@ -6,7 +6,7 @@ struct ZoneMember: Equatable, Sendable {
     /// What of the zone they see.
     enum Reach: Equatable, Sendable {
         /// All of it, by the share of the whole zone.
-        case zone(Share.Permission)
+        case zone(Share.Permission, isManager: Bool)
         /// The trees of records that are shared with them.
         case trees(TreeMember)
     }
@@ -17,11 +17,13 @@ struct ZoneMember: Equatable, Sendable {
     var reach: Reach
 
     /// The users who take part by the share of a whole zone, by record name.
-    static func all(of part: SharingPart) -> [String: ZoneMember] {
+    static func all(of share: Share) -> [String: ZoneMember] {
         var members: [String: ZoneMember] = [:]
-        for participant in part.decodedShare?.participants ?? [] {
+        for participant in share.participants {
             if let start = participant.acceptance {
-                members[participant.user] = ZoneMember(start: start, reach: .zone(participant.permission))
+                members[participant.user] = ZoneMember(
+                    start: start,
+                    reach: .zone(participant.permission, isManager: participant.role == .administrator))
             }
         }
         return members
@@ -35,6 +37,14 @@ struct TreeMember: Equatable, Sendable {
         /// The position at which they accepted the share: what was in the tree by then is news to them.
         var acceptance: ChangePosition
         var permission: Share.Permission
+        /// Whether they manage the share, and so are shown all of it.
+        var isManager: Bool
+
+        init(_ participant: ShareParticipant, acceptance: ChangePosition) {
+            self.acceptance = acceptance
+            permission = participant.permission
+            isManager = participant.role == .administrator
+        }
     }
 
     /// A part that ended while another one in the zone stayed: what was in that tree is told as deleted.

@@ -11,6 +11,8 @@ struct ZoneSharing: Equatable, Sendable {
     private var secrets: [[UInt8]: Int32] = [:]
     /// The users who take part in the whole zone, without its owner.
     private(set) var members: [String: ZoneMember] = [:]
+    /// The share of the whole zone, while it stands elsewhere for those who do not manage it.
+    private(set) var quietShare: QuietShare?
 
     var isEmpty: Bool { shares.isEmpty && secrets.isEmpty && roots.isEmpty }
 
@@ -20,7 +22,10 @@ struct ZoneSharing: Equatable, Sendable {
         if !part.storedShare.isEmpty {
             let name = record.name
             shares[name] = slot
-            if name == Names.zoneShare { members = ZoneMember.all(of: part) }
+            if name == Names.zoneShare, let share = part.decodedShare {
+                members = ZoneMember.all(of: share)
+                quietShare = QuietShare(share, at: slot, changed: record.position)
+            }
         }
         if !part.share.isEmpty { roots[part.share] = slot }
         if !part.secret.isEmpty { secrets[part.secret] = slot }
@@ -32,7 +37,7 @@ struct ZoneSharing: Equatable, Sendable {
         if !part.storedShare.isEmpty {
             let name = record.name
             shares[name] = nil
-            if name == Names.zoneShare { members = [:] }
+            if name == Names.zoneShare { (members, quietShare) = ([:], nil) }
         }
         // Another record may be the root by now.
         if roots[part.share] == slot { roots[part.share] = nil }

@@ -24,6 +24,11 @@ extension ZoneState {
         }
         var departureCount = 0
         for (number, tree) in trees.trees {
+            let share = tree.isEnded ? nil : liveSlot(of: tree.share)
+            let quiet = share.flatMap { slot in
+                slots[slot].share.flatMap { QuietShare($0, at: slot, changed: slots.position(of: slot)) }
+            }
+            if tree.quietShare != quiet { return "\(tree.share) is shown at another place" }
             let expected = Feed(unordered: members[number] ?? [])
             if tree.count != expected.count {
                 return "\(tree.share) has \(tree.count) members, and not \(expected.count)"

@@ -39,7 +39,7 @@ extension ZoneState {
     mutating func noteInTrees(_ slot: Int32, at position: ChangePosition, former: Kinship?) {
         if slots.marks(of: slot).contains(.sharing), let share = slots[slot].share {
             let name = slots[slot].name
-            if name != Names.zoneShare { trees.note(share, named: name, at: position) }
+            if name != Names.zoneShare { trees.note(share, named: name, in: slot, at: position) }
         }
         if trees.isIdle { return }
         trees.events.append(
@@ -214,6 +214,8 @@ extension ZoneState {
 
     private mutating func changeInTrees(_ slot: Int32, at position: ChangePosition) {
         let number = trees.numbers[slot]
+        // It stays where it is for those who are not shown the change.
+        if trees.trees[number]?.quietShare?.slot == slot { return trees.touchQuietly(number) }
         let isDue = trees.update(number) { tree in
             tree.change(slot, at: position)
             return tree.feed.needsCompaction

@@ -503,4 +503,94 @@ struct SharedSilenceTests {
         }
         #expect(b.ask(requests) != before)
     }
+
+    // MARK: What those do who manage a share
+
+    @Test(
+        "find no byte of any answer changed by whom others invite, block or hear requests of", arguments: [true, false])
+    func managers(isWhole: Bool) throws {
+        let server = try SteppedServer { $0.loopCount = 2 }
+        let (a, manager) = (try server.connect(account: "a"), try server.connect(account: "c"))
+        let (b, stranger) = (try FrameWatcher(server, account: "b"), try FrameWatcher(server, account: "d"))
+        let (own, zone) = (ZoneID(name: "lists"), ZoneID(name: "lists", owner: a.user))
+        let share = isWhole ? Names.zoneShare : "s-food"
+        try a.makeZone("lists")
+        var edit = ShareEdit.inviting([b.user])
+        edit.puts.append(.init(id: "m", invitee: .user(manager.user), role: .administrator, permission: .readWrite))
+        edit.allowsAccessRequests = true
+        var modification = ZoneModification<DecodedFields>(
+            zone: own, saves: [RecordSave(name: share, type: Names.shareType, fields: ["cloudkit.title": .string("x")])]
+        )
+        if !isWhole { modification.saves.append(RecordSave(name: "food", type: "List", fields: [:])) }
+        modification.shares[share] = ShareSave(root: isWhole ? "" : "food", edit: edit)
+        let saves = try a.modify(ModifyRecordsRequest(database: .private, zones: [modification]))[0].saves
+        guard case .record(let saved) = saves[0].outcome else { throw TestFailure("\(saves)") }
+        let url = try #require(saved.shareDetails).url
+        for peer in [b.peer, manager] {
+            try peer.accept(url)
+            try peer.subscribe(Subscription(id: "all", kind: .database(recordType: "")), in: .shared)
+        }
+        try a.save(["milk", "bread"], zone: own)
+        let streams = [b.peer.openNotifications(), manager.openNotifications()]
+        for (peer, stream) in zip([b.peer, manager], streams) { _ = try peer.takeEvents(stream) }
+        let tokens = (zone: try b.peer.changes(of: zone).token, shared: try b.peer.sharedChanges().token)
+        let shown = try b.peer.share(share, in: zone, of: .shared).system
+        let shownDate = Double(shown.modifiedMilliseconds) / 1000 - 978_307_200
+        let requests =
+            reads(b, zone, ["food", share, "milk"], zoneToken: tokens.zone, databaseToken: tokens.shared) + [
+                b.metadata(url),
+                b.query(zone, Names.shareType, .comparison(.modificationDate, .lessOrEqual, .date(shownDate))),
+                // An edit with a tag that is not the share's.
+                b.modify(
+                    [ZoneModification(zone: zone, saves: [RecordSave(name: share, type: Names.shareType, fields: [:])])]
+                ),
+            ]
+        let before = b.ask(requests)
+        func change(_ peer: FramePeer, _ scope: DatabaseScope, _ change: (inout ShareEdit) -> Void) throws {
+            let known = try peer.share(share, in: scope == .private ? own : zone, of: scope)
+            var modification = ZoneModification<DecodedFields>(
+                zone: scope == .private ? own : zone,
+                saves: [
+                    RecordSave(
+                        name: share, type: Names.shareType, changeTag: known.system.changeTag,
+                        fields: ["cloudkit.title": .string("x")])
+                ])
+            var edit = ShareEdit()
+            change(&edit)
+            modification.shares[share] = ShareSave(root: "", edit: edit)
+            #expect(
+                try peer.modify(ModifyRecordsRequest(database: scope, zones: [modification]))[0].saves.codes == [nil])
+            server.turn(after: 2_000_000_000)
+            let events = try peer === manager ? [] : manager.takeEvents(streams[1]).map(\.kind)
+            #expect(peer === manager || events == [.databaseChanged(.shared)])
+        }
+        try change(a, .private) { edit in
+            edit.puts = [
+                .init(id: "later", invitee: .oneTime, permission: .readOnly),
+                .init(id: "other", invitee: .handle(.email("else@example.com")), permission: .readOnly),
+            ]
+        }
+        try change(a, .private) { $0.removals = ["later"] }
+        stranger.ask([stranger.requestAccess(url)])
+        #expect(try manager.takeEvents(streams[1]).map(\.kind) == [.databaseChanged(.shared)])
+        #expect(try manager.share(share, in: zone, of: .shared).shareDetails?.requesters.count == 1)
+        try change(manager, .shared) { $0.blocks = [stranger.user] }
+        #expect(try b.peer.takeEvents(streams[0]).isEmpty)
+        expectSame(b.ask(requests), before, "what concerns those alone who manage the share")
+
+        // What is shown to all is told to all.
+        try change(a, .private) { $0.puts = [.init(id: b.user, invitee: .user(b.user), permission: .readOnly)] }
+        #expect(try b.peer.takeEvents(streams[0]).map(\.kind) == [.databaseChanged(.shared)])
+        #expect(try b.peer.changes(of: zone, since: tokens.zone).records.map(\.system.name) == [share])
+        #expect(b.ask(requests) != before)
+    }
+}
+
+extension FramePeer {
+    fileprivate func share(_ name: String, in zone: ZoneID, of database: DatabaseScope) throws -> Record {
+        guard case .record(let share) = try fetch([name], in: zone, of: database)[0] else {
+            throw TestFailure("the share is not there")
+        }
+        return share
+    }
 }

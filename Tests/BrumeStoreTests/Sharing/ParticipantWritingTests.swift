@@ -133,8 +133,11 @@ struct ParticipantWritingTests {
         var edit = ShareEdit()
         change(&edit)
         let saved = desk.modify(
-            saves: [.of(Names.zoneShare, fields, type: Names.shareType, tag: try tag(Names.zoneShare))],
-            shares: [Names.zoneShare: ShareSave(edit: edit)])
+            saves: [
+                .of(
+                    Names.zoneShare, fields, type: Names.shareType,
+                    tag: try #require(desk.record(Names.zoneShare)).system.changeTag)
+            ], shares: [Names.zoneShare: ShareSave(edit: edit)])
         shared.expectSound()
         return saved.result.saveCodes[0]
     }
@@ -165,7 +168,7 @@ struct ParticipantWritingTests {
         let stale = desk.modify(saves: [.of(Names.zoneShare, type: Names.shareType, tag: "old")]).result
         #expect(stale.saveCodes == [.serverRecordChanged] && stale.saves[0].error?.serverRecord == shown)
         let same = desk.modify(
-            saves: [.of(Names.zoneShare, type: Names.shareType, tag: try tag(Names.zoneShare))])
+            saves: [.of(Names.zoneShare, type: Names.shareType, tag: desk.record(Names.zoneShare)!.system.changeTag)])
         #expect(same.commit == nil && same.result.saves[0].record == desk.record(Names.zoneShare))
         #expect(shared.owner.record(Names.zoneShare) == before)
         #expect(try save(desk) { $0.removals = ["for \(guest)"] } == nil)

@@ -22,7 +22,7 @@ struct RandomTreesTests {
         let counts = run.counts
         #expect(counts.accepted > 0 && counts.shared > 2 && counts.moved > 2, "seed \(seed) tries \(counts)")
         #expect(counts.guestSaves > 0 && counts.guestRefusals > 2, "seed \(seed) tries \(counts)")
-        #expect(counts.prepared > 0, "seed \(seed) tries \(counts)")
+        #expect(counts.prepared > 0 && counts.edited > 2 && counts.asked > 0, "seed \(seed) tries \(counts)")
         try run.checkAllTokens()
         try run.checkCopies()
     }
@@ -38,10 +38,22 @@ private struct TruthOfTrees {
         var isShare: Bool
     }
 
+    /// What all who take part are shown of a share.
+    struct Front: Equatable {
+        var participants: [ShareParticipant]
+        var publicPermission: Share.Permission
+        var allowsAccessRequests: Bool
+        var title: FieldValue?
+    }
+
     var nodes: [String: Node] = [:]
     var shares: [String: Share] = [:]
+    private var fronts: [String: Front] = [:]
+    /// The tags of the last changes of shares that all are shown.
+    private(set) var shownTags: [String: String] = [:]
 
-    init(_ database: Database) {
+    /// - Parameter former: The truth before the last commit.
+    init(_ database: Database, after former: TruthOfTrees? = nil) {
         let state = database.zoneStates[1]
         for (slot, record) in state.liveSlots {
             let stored = Record(stored: record.bytes)
@@ -49,7 +61,15 @@ private struct TruthOfTrees {
             nodes[record.name] = Node(
                 tag: stored.system.changeTag, parent: record.parent, rootOf: part?.share ?? "",
                 isShare: record.type == Names.shareType)
-            if let share = state.slots[slot].share { shares[record.name] = share }
+            guard let share = state.slots[slot].share else { continue }
+            let front = Front(
+                participants: share.participants.filter(\.isAccepted), publicPermission: share.publicPermission,
+                allowsAccessRequests: share.allowsAccessRequests, title: stored.fields["cloudkit.title"])
+            shares[record.name] = share
+            fronts[record.name] = front
+            // Where nobody takes part the first who comes is a change for all.
+            shownTags[record.name] =
+                former?.fronts[record.name] == front ? former?.shownTags[record.name] : stored.system.changeTag
         }
     }
 
@@ -75,7 +95,15 @@ private struct TruthOfTrees {
 
     /// The tags of what a user sees, by name.
     func view(of user: String) -> [String: String] {
-        nodes.filter { permission(user, $0.key) != nil }.mapValues(\.tag)
+        var view: [String: String] = [:]
+        for name in nodes.keys where permission(user, name) != nil { view[name] = tag(of: name, for: user) }
+        return view
+    }
+
+    /// The tag that a user who sees a record is shown.
+    func tag(of name: String, for user: String) -> String {
+        let isLess = shares[name]?.participant(ofUser: user)?.role == .privateUser
+        return isLess ? shownTags[name]! : nodes[name]!.tag
     }
 
     func takesPart(_ user: String) -> Bool { shares.values.contains { $0.participant(ofUser: user) != nil } }
@@ -83,6 +111,7 @@ private struct TruthOfTrees {
 
 private struct TreesRun {
     private static let users = (1...3).map { RandomShare.user($0) }
+    private static let strangers = (5...7).map { RandomShare.user($0) }
     private static let names = (0..<12).map { "r\($0)" }
 
     /// A device in the midst of its pages, or a token that was kept for later.
@@ -94,7 +123,8 @@ private struct TreesRun {
     }
 
     struct Counts {
-        var (accepted, shared, moved, guestSaves, guestRefusals, ended, prepared) = (0, 0, 0, 0, 0, 0, 0)
+        var (accepted, shared, moved, guestSaves, guestRefusals, ended, prepared, edited, asked) =
+            (0, 0, 0, 0, 0, 0, 0, 0, 0)
     }
 
     var comment: Comment = ""
@@ -122,17 +152,18 @@ private struct TreesRun {
 
     mutating func step() throws {
         let before = truth
-        switch Int.random(in: 0..<26, using: &generator) {
+        switch Int.random(in: 0..<28, using: &generator) {
         case 0..<7: ownerWrites()
         case 7..<9: sharesRecord(generator.pick(Self.names))
         case 9: if generator.oneIn(2) { endsShare() }
         case 10..<12: editsShare()
         case 12..<16: try accepts()
         case 16: if generator.oneIn(2) { leaves() }
+        case 17, 18: try strangerAsks()
         default: guestWrites()
         }
         try prepares()
-        truth = TruthOfTrees(database)
+        truth = TruthOfTrees(database, after: truth)
         if before.nodes.contains(where: { truth.nodes[$0.key]?.parent != $0.value.parent }) {
             counts.moved += 1
         }
@@ -201,7 +232,7 @@ private struct TreesRun {
         case .broken: break
         case .ready:
             let number = database.zoneStates[1].trees.preparations[tree.root]?.number
-            truth = TruthOfTrees(database)
+            truth = TruthOfTrees(database, after: truth)
             noteSeen()
             sharesRecord(tree.root)
             if let number, database.zoneStates[1].trees.numberOfShare["s-\(tree.root)"] == number {
@@ -216,9 +247,11 @@ private struct TreesRun {
         let share = "s-\(root)"
         if truth.nodes[share] != nil { return }
         var edit = ShareEdit()
+        edit.allowsAccessRequests = generator.oneIn(2) ? true : nil
         edit.puts = Self.users.filter { _ in !generator.oneIn(3) }.map {
             .init(
-                id: "for \($0)", invitee: .user($0), permission: generator.oneIn(3) ? .readOnly : .readWrite)
+                id: "for \($0)", invitee: .user($0), role: generator.oneIn(4) ? .administrator : .privateUser,
+                permission: generator.oneIn(3) ? .readOnly : .readWrite)
         }
         number += 1
         var saves: [RecordSave<CheckedFields>] = [
@@ -252,7 +285,31 @@ private struct TreesRun {
             return
         }
         var edit = ShareEdit()
+        edit.allowsAccessRequests = true
         let user = generator.pick(Self.users)
+        // What those who don't manage it are not shown.
+        switch Int.random(in: 0..<8, using: &generator) {
+        case 0: edit.puts = [.init(id: "more\(number)", invitee: .oneTime, permission: .readOnly)]
+        case 1: edit.removals = share.participants.filter { !$0.isAccepted && $0.id.hasPrefix("more") }.map(\.id)
+        case 2: edit.blocks = [generator.pick(Self.strangers)]
+        case 3: edit.unblocks = share.blockedUsers
+        case 4: edit.denials = share.requesters.map(\.user)
+        default: changePart(of: user, in: share, &edit)
+        }
+        number += 1
+        let managers = Self.users.filter { share.participant(ofUser: $0)?.role == .administrator }
+        let editor = generator.pick(managers + [Desk.sharer])
+        let title: [String: FieldValue?] =
+            generator.oneIn(8) ? ["cloudkit.title": .string(generator.pick(["One", "Two"]))] : [:]
+        let saved = desk(editor).modify(
+            saves: [.of(name, title, type: Names.shareType, tag: truth.tag(of: name, for: editor))],
+            shares: [name: ShareSave(edit: edit)])
+        #expect(saved.result.saveCodes == [nil], comment)
+        if saved.commit != nil { counts.edited += 1 }
+        keep(saved.commit)
+    }
+
+    private mutating func changePart(of user: String, in share: Share, _ edit: inout ShareEdit) {
         if let participant = share.participants.first(where: { $0.user == user || $0.id == "for \(user)" }) {
             switch Int.random(in: 0..<3, using: &generator) {
             case 0: edit.removals = [participant.id]
@@ -260,16 +317,23 @@ private struct TreesRun {
                 edit.puts = [
                     .init(
                         id: participant.id, invitee: nil,
+                        role: generator.oneIn(3) ? .administrator : .privateUser,
                         permission: generator.pick([.readOnly, .readWrite, .none]))
                 ]
             }
         } else {
             edit.puts = [.init(id: "for \(user)", invitee: .user(user), permission: .readWrite)]
         }
-        let saved = shared.owner.modify(
-            saves: [.of(name, type: Names.shareType, tag: truth.nodes[name]!.tag)],
-            shares: [name: ShareSave(edit: edit)])
-        keep(saved.commit)
+    }
+
+    private mutating func strangerAsks() throws {
+        guard let name = truth.shares.keys.sorted().randomElement(using: &generator) else { return }
+        let link = ShareLink(zone: database.zoneStates[1].incarnation, secret: truth.shares[name]!.secret)
+        let visitor = ShareVisitor(user: generator.pick(Self.strangers), handles: [])
+        let (outcome, commit) = try database.requestAccess(link, by: visitor, nowMilliseconds: 4000)
+        #expect((outcome == .noted) == (commit != nil), comment)
+        if commit != nil { counts.asked += 1 }
+        keep(commit)
     }
 
     // MARK: What others do
@@ -297,14 +361,24 @@ private struct TreesRun {
         let user = generator.pick(Self.users)
         if generator.oneIn(3) { return keep(desk(user).deleteZone("notes").commit) }
         guard let name = truth.shares.keys.sorted().randomElement(using: &generator) else { return }
-        let isPart = truth.shares[name]!.participant(ofUser: user) != nil
+        let participant = truth.shares[name]!.participant(ofUser: user)
+        if let participant, generator.oneIn(2) {
+            // With the tag that they are shown, whatever the share's own is.
+            var edit = ShareEdit()
+            edit.removals = [participant.id]
+            let saved = desk(user).modify(
+                saves: [.of(name, type: Names.shareType, tag: truth.tag(of: name, for: user))],
+                shares: [name: ShareSave(edit: edit)])
+            #expect(saved.commit != nil, comment)
+            return keep(saved.commit)
+        }
         let result = desk(user).modify(deletions: [name])
-        #expect((result.commit != nil) == isPart, comment)
+        #expect((result.commit != nil) == (participant != nil), comment)
         keep(result.commit)
     }
 
     private mutating func guestWrites() {
-        let before = TruthOfTrees(database)
+        let before = TruthOfTrees(database, after: truth)
         let guests = Self.users.filter { before.takesPart($0) }
         let user = generator.pick(guests.isEmpty || generator.oneIn(6) ? Self.users : guests)
         let visible = before.view(of: user).keys.sorted()
@@ -336,7 +410,7 @@ private struct TreesRun {
         }
         let result = desk(user).modify(
             policy: .changedKeys, isAtomic: generator.oneIn(2), saves: saves, deletions: isDeletion ? [name] : [])
-        let after = TruthOfTrees(database)
+        let after = TruthOfTrees(database, after: before)
         expectNoHarm(by: user, before, after)
         if result.commit == nil { counts.guestRefusals += 1 } else { counts.guestSaves += 1 }
         let (permission, known) = (before.permission(user, name), before.nodes[name])
@@ -383,7 +457,8 @@ private struct TreesRun {
         for (name, node) in truth.nodes {
             let shown = desk(user).record(name)
             let isSeen = truth.permission(user, name) != nil
-            #expect((shown?.system.changeTag == node.tag) == isSeen, comment)
+            #expect((shown != nil) == isSeen, comment)
+            if isSeen { #expect(shown?.system.changeTag == truth.tag(of: name, for: user), comment) }
             if isSeen, !node.rootOf.isEmpty { #expect(shown?.system.parent == nil, comment) }
         }
     }
@@ -401,7 +476,11 @@ private struct TreesRun {
                 continue
             }
             let isDone = try read(&devices[index], limit: generator.pick([1, 1, 2, 3, 0]))
-            if isDone { #expect(devices[index].view == truth.view(of: devices[index].user), comment) }
+            if isDone {
+                #expect(devices[index].view == truth.view(of: devices[index].user), comment)
+                let next = try desk(devices[index].user).changes(since: devices[index].token)
+                #expect(next.live.isEmpty && next.deleted.isEmpty && next.token == devices[index].token, comment)
+            }
             if generator.oneIn(3) { kept.append(devices[index]) }
         }
         devices.removeAll { $0.user.isEmpty || generator.oneIn(40) }
