@@ -10,6 +10,14 @@ extension CommitHistory {
         var byteCount: Int
         /// The share that the record is; nil for any other record.
         var share: Share?
+        /// The tag with which those are shown it who take part and don't manage it.
+        var shownTag: String
+
+        init(_ record: Record, share: Share?, at position: UInt64, byteCount: Int) {
+            (self.record, self.share, self.byteCount) = (record, share, byteCount)
+            created = position
+            shownTag = record.system.changeTag
+        }
 
         var tag: String { record.system.changeTag }
         var fields: [String: FieldValue] { record.fields }

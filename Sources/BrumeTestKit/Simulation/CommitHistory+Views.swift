@@ -26,7 +26,9 @@ extension CommitHistory.Zone {
 
     /// The tags of the records that a user sees who does not own the zone, by name.
     func view(of user: String) -> [String: String] {
-        records.filter { permission(of: user, $0.key) != nil }.mapValues(\.tag)
+        records.filter { permission(of: user, $0.key) != nil }.mapValues { version in
+            version.share?.participant(ofUser: user)?.role == .administrator ? version.tag : version.shownTag
+        }
     }
 
     /// Notes who takes part in shares of records after a commit, and since when.
@@ -39,6 +41,18 @@ extension CommitHistory.Zone {
             }
         }
         treeStarts = acceptances.reduce(into: [:]) { $0[$1.key] = treeStarts[$1.key] ?? $1.value }
+    }
+}
+
+extension CommitHistory.Version {
+    /// Whether a share that was another one before is the same to those who don't manage it, of whom there are some.
+    func isQuietChange(of former: CommitHistory.Version) -> Bool {
+        guard let share, let before = former.share, fields == former.fields else { return false }
+        let accepted = share.participants.filter(\.isAccepted)
+        return accepted.contains { $0.role != .administrator }
+            && accepted == before.participants.filter(\.isAccepted)
+            && share.publicPermission == before.publicPermission
+            && share.allowsAccessRequests == before.allowsAccessRequests
     }
 }
 

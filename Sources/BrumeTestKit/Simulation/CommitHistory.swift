@@ -12,6 +12,8 @@ final class CommitHistory {
         var name: String
         var isDeleted: Bool
         var tag: String
+        /// Whether it is a change of a share that those alone are told of who manage it.
+        var isQuiet = false
         var sequence: UInt64 { position >> 20 }
     }
 
@@ -154,14 +156,17 @@ final class CommitHistory {
                 guard let zone = state.name(of: incarnation), let record = Self.decode(bytes) else {
                     return fail("a commit puts a record into a zone that does not exist")
                 }
-                let version = Version(
-                    record: record, created: position, byteCount: bytes.count, share: Self.share(bytes))
+                var version = Version(record, share: Self.share(bytes), at: position, byteCount: bytes.count)
                 let former = state.zones[zone]!.records[record.system.name]
-                let isNew = state.zones[zone]!.records[record.system.name] == nil
+                let isNew = former == nil
+                let isQuiet = former.map { version.isQuietChange(of: $0) } ?? false
+                if isQuiet, let former { version.shownTag = former.shownTag }
                 matcher.changed(record, in: zone, isNew ? .created : .updated)
                 state.zones[zone]!.put(version, record.system.name)
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
-                    Touch(position: position, name: record.system.name, isDeleted: false, tag: version.tag))
+                    Touch(
+                        position: position, name: record.system.name, isDeleted: false, tag: version.tag,
+                        isQuiet: isQuiet))
                 let known = timelines[id]!.sequenceOfTag[version.tag]
                 timelines[id]!.sequenceOfTag[version.tag] = known ?? entry.sequence
                 // Requests for access leave a share's tag as it is.
@@ -261,47 +266,6 @@ final class CommitHistory {
     /// The last commit of each database, for people.
     var lastCommits: String {
         databases.map { "\($0.scope) \($0.owner) \(timelines[$0]!.last)" }.joined(separator: ", ")
-    }
-
-    /// An entry of the journal, for people.
-    static func description(of bytes: [UInt8]) -> String {
-        guard let entry = decodeEntry(bytes) else { return "what can't be decoded" }
-        let changes = entry.changes.map { change in
-            switch change {
-            case .recordPut(let incarnation, let bytes):
-                "\(decode(bytes).map { "\($0.system.name) (\($0.fields.keys.sorted().joined()))" } ?? "?") put into \(incarnation)"
-            case .recordDeletion(let incarnation, let name, _): "\(name) deleted from \(incarnation)"
-            case .zoneCreation(let incarnation, let name): "zone \(name) made as \(incarnation)"
-            case .zoneDeletion(_, let name, _): "zone \(name) deleted"
-            case .subscriptionPut(let subscription): "subscription \(subscription.id) put"
-            case .subscriptionDeletion(let name, _): "subscription \(name) deleted"
-            case .sharedZoneAsked(let zone): "part asked for in zone \(zone.incarnation) of \(zone.owner)"
-            case .sharedZoneAnswered(let zone): "answered about zone \(zone.incarnation) of \(zone.owner)"
-            case .sharedZonePut(let zone): "zone \(zone.id.name) of \(zone.id.owner) came"
-            case .sharedZoneEnd(let id): "zone \(id.name) of \(id.owner) went"
-            }
-        }
-        return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")
-    }
-
-    static func decodeEntry(_ bytes: [UInt8]) -> JournalEntry? {
-        let decoded = bytes.withUnsafeBytes { buffer in
-            Result { () throws(StoreCodingError) in try StoreCoder.decodeJournalEntry(buffer) }
-        }
-        return try? decoded.get()
-    }
-
-    /// Whom a share is shared with; nil for any other record.
-    private static func share(_ bytes: SharedBytes) -> Share? {
-        let part = bytes.withUnsafeBytes { StoredRecord.sharing(of: $0) }
-        return part.storedShare.isEmpty ? nil : try? part.storedShare.withUnsafeBytes { try ShareCoder.decode($0) }
-    }
-
-    static func decode(_ bytes: SharedBytes) -> Record? {
-        let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(ServiceError) in try StoredRecord.decode(buffer) }
-        }
-        return try? result.get()
     }
 }
 

@@ -20,6 +20,9 @@ extension SimulatedDevice {
         }
     }
 
+    /// Where tags of a zone in the shared database are kept.
+    static func key(_ zone: ZoneID) -> String { "\(zone.owner) \(zone.name)" }
+
     private func timeline(ofOwner owner: String) -> CommitHistory.Timeline {
         simulation.history[simulation.privateDatabase(of: owner)]
     }
@@ -182,13 +185,19 @@ extension SimulatedDevice {
         if state.zones[zone.name]!.treeStarts[user] != nil {
             return check(page, ofTreesIn: zone, start: end.incarnation, seen: seen)
         }
-        let problem = CommitHistory.Timeline.problem(
-            with: FeedPage(
-                live: page.records.map { ($0.system.name, $0.system.changeTag) },
-                deleted: page.deletions.map(\.name), token: end, moreComing: page.moreComing),
-            touches: timeline.zoneTouches[state.zones[zone.name]!.incarnation] ?? [], from: from, seen: seen,
-            isWhole: isWhole)
-        if let problem { simulation.violated("shared: " + problem) }
+        let touches = timeline.zoneTouches[state.zones[zone.name]!.incarnation] ?? []
+        let roles = timeline.states[Int(min(seen, timeline.last))...].compactMap {
+            $0.zones[zone.name]?.records[Names.zoneShare]?.share?.participant(ofUser: user)?.role
+        }
+        let problems = Set(roles).map { role in
+            CommitHistory.Timeline.problem(
+                with: FeedPage(
+                    live: page.records.map { ($0.system.name, $0.system.changeTag) },
+                    deleted: page.deletions.map(\.name), token: end, moreComing: page.moreComing),
+                touches: role == .administrator ? touches : touches.filter { !$0.isQuiet }, from: from, seen: seen,
+                isWhole: isWhole)
+        }
+        if let problem = problems.first, !problems.contains(nil) { simulation.violated("shared: \(problem ?? "")") }
     }
 
     private func apply(
@@ -209,7 +218,7 @@ extension SimulatedDevice {
         }
         if state.treeStarts[user] == end.incarnation {
             checkWhole(known.records, ofTreesIn: zone, start: end.incarnation, seen: seen)
-        } else if known.records != state.records.mapValues(\.tag) {
+        } else if known.records != state.view(of: user) {
             simulation.violated("I3: who takes part in \(zone.name) does not hold what commit \(end.sequence) left")
         }
     }
@@ -240,110 +249,6 @@ extension SimulatedDevice {
             if !isOld { simulation.violated("I4: a token of \(zone.name) is called expired, and is not") }
         case .invalidArguments: simulation.violated("I4: a token of \(zone.name) is called wrong: \(error.message)")
         default: break
-        }
-    }
-
-    // MARK: Writes
-
-    private static func key(_ zone: ZoneID) -> String { "\(zone.owner) \(zone.name)" }
-
-    private func writeShared() {
-        guard
-            let zone = shared.zones.keys.sorted(by: { ($0.owner, $0.name) < ($1.owner, $1.name) })
-                .randomElement(using: &generator)
-        else { return }
-        let operation = newOperation()
-        let known = shared.zones[zone]!.records.keys.sorted()
-        let names = Self.recordNames.shuffled(using: &generator)
-        let count = Int.random(in: 0...3, using: &generator)
-        var modification = ZoneModification<DecodedFields>(
-            zone: zone, saves: names.prefix(count).map { randomSave(of: $0, zone: Self.key(zone), isPublic: false) },
-            deletions: Array(names.dropFirst(count).prefix(generator.oneIn(3) ? 1 : 0)))
-        if generator.oneIn(20) {
-            let shares = ([Names.zoneShare] + known.filter { $0.hasPrefix("s-") })
-            modification.deletions.append(generator.pick(shares))
-        }
-        if modification.saves.isEmpty, modification.deletions.isEmpty { return }
-        let owner = simulation.privateDatabase(of: zone.owner)
-        let request = ModifyRecordsRequest<DecodedFields>(
-            database: .shared, savePolicy: generator.pick([.ifServerRecordUnchanged, .changedKeys, .allKeys]),
-            isAtomic: Bool.random(using: &generator), operationID: operation, zones: [modification])
-        let meant = OperationRequest(
-            key: key(of: operation, isOwn: false), device: deviceID, database: owner, policy: request.savePolicy,
-            isAtomic: request.isAtomic, participant: user,
-            saves: [zone.name: Dictionary(uniqueKeysWithValues: modification.saves.map { ($0.name, $0) })])
-        write(.recordsModify, coder.encodeModifyRecordsRequest(request), meant, operation: operation) {
-            (coder, bytes) throws(ServiceError) in
-            try coder.decodeModifyRecordsResponse(bytes)
-        } then: { [self] answer, sequence in
-            let timeline = simulation.history[owner]
-            for (save, outcome) in zip(modification.saves, answer[0].saves) {
-                guard case .record(let record) = outcome.outcome else {
-                    replica.tags[Self.key(zone), default: [:]][save.name] = nil
-                    continue
-                }
-                replica.tags[Self.key(zone), default: [:]][save.name] = record.system.changeTag
-                let isGone =
-                    sequence.map { timeline.states[Int($0)].zones[zone.name]?.records[save.name] == nil } ?? false
-                if !isGone, !timeline.hadVersion(save.name, tag: record.system.changeTag) {
-                    simulation.violated(
-                        "I1: \(save.name) was saved as \(record.system.changeTag), which no commit holds")
-                }
-                saw(record.system.changeTag, of: owner)
-            }
-            guard let sequence, sequence > 0 else { return }
-            simulation.report.sharedWrites += 1
-            let before = timeline.states[Int(sequence) - 1]
-            guard let share = before.zones[zone.name]?.records[Names.zoneShare]?.share else {
-                return checkWrites(before, timeline.states[Int(sequence)], in: zone.name)
-            }
-            let permission = share.permission(ofUser: user)
-            let leaves = modification.deletions.contains(Names.zoneShare)
-            if permission != .readWrite && !(leaves && permission == .readOnly) {
-                simulation.violated("I15: \(user) wrote to \(zone.name) without permission")
-            }
-        }
-    }
-
-    /// A save of a record in a zone of another user, below a record that the device knows more often than others.
-    private func sharedSave(of name: String, in zone: ZoneID) -> RecordSave<DecodedFields> {
-        var save = randomSave(of: name, zone: Self.key(zone), isPublic: false)
-        let known = shared.zones[zone]!.records.keys.sorted().filter { $0 != name && $0 != Names.zoneShare }
-        if !known.isEmpty, shared.zones[zone]!.records[Names.zoneShare] == nil, !generator.oneIn(3) {
-            save.parent = .set(generator.pick(known))
-        }
-        return save
-    }
-
-    private func leaveShared() {
-        guard
-            let zone = shared.zones.keys.sorted(by: { ($0.owner, $0.name) < ($1.owner, $1.name) })
-                .randomElement(using: &generator)
-        else { return }
-        let request = ModifyZonesRequest(database: .shared, deletions: [zone])
-        let owner = simulation.privateDatabase(of: zone.owner)
-        let sight = simulation.history.sight(of: owner)
-        call(.zonesModify, coder.encodeModifyZonesRequest(request), .none) { [self] result in
-            guard case .success = result else { return }
-            simulation.report.sharesLeft += 1
-            let timeline = simulation.history[owner]
-            let hasLeft = timeline.wasTrue(since: timeline.start(of: sight)) { state in
-                guard let start = state.start(of: user, in: zone.name) else { return true }
-                // After the restore of a backup the user's own database may not know of the zone, and nothing is left.
-                return !simulation.acceptances.contains(Acceptance(user: user, zone: zone, start: start))
-            }
-            if !hasLeft {
-                simulation.violated("I15: \(user) left \(zone.name), and still takes part")
-            }
-        }
-    }
-
-    private func subscribeToShared() {
-        let request = ModifySubscriptionsRequest(
-            database: .shared, saves: [Subscription(id: "all", kind: .database(recordType: ""))])
-        let era = shared.era
-        call(.subscriptionsModify, coder.encodeModifySubscriptionsRequest(request), .none) { [self] result in
-            if case .success = result, era == shared.era { shared.isSubscribed = true }
         }
     }
 

@@ -5,7 +5,7 @@ internal import BrumeRandom
 /// Shares among the writes: of records and of whole zones, changed, deleted, and asked for where none can be.
 extension SimulatedDevice {
     /// Users whom shares invite beside those of the simulation; none of them comes.
-    private static let guests = (1...3).map { number in "_" + String(repeating: String(number), count: 32) }
+    static let guests = (1...3).map { number in "_" + String(repeating: String(number), count: 32) }
 
     private static func share(of record: String) -> String { "s-\(record)" }
 
@@ -65,7 +65,8 @@ extension SimulatedDevice {
             edit.puts.append(.init(id: "for \(guest)", invitee: .user(guest), permission: permission))
         }
         for user in simulation.users where user != simulation.users[account] && generator.oneIn(4) {
-            edit.puts.append(.init(id: "for \(user)", invitee: .user(user), permission: .readWrite))
+            let role = generator.oneIn(4) ? ShareParticipant.Role.administrator : .privateUser
+            edit.puts.append(.init(id: "for \(user)", invitee: .user(user), role: role, permission: .readWrite))
         }
         if generator.oneIn(sharesMuch ? 3 : 8) {
             edit.publicPermission = generator.pick(

@@ -1,0 +1,47 @@
+internal import BrumeModel
+internal import BrumeRecord
+internal import BrumeStore
+
+/// Entries of the journal as the history reads them.
+extension CommitHistory {
+    /// An entry of the journal, for people.
+    static func description(of bytes: [UInt8]) -> String {
+        guard let entry = decodeEntry(bytes) else { return "what can't be decoded" }
+        let changes = entry.changes.map { change in
+            switch change {
+            case .recordPut(let incarnation, let bytes):
+                "\(decode(bytes).map { "\($0.system.name) (\($0.fields.keys.sorted().joined()))" } ?? "?") put into \(incarnation)"
+            case .recordDeletion(let incarnation, let name, _): "\(name) deleted from \(incarnation)"
+            case .zoneCreation(let incarnation, let name): "zone \(name) made as \(incarnation)"
+            case .zoneDeletion(_, let name, _): "zone \(name) deleted"
+            case .subscriptionPut(let subscription): "subscription \(subscription.id) put"
+            case .subscriptionDeletion(let name, _): "subscription \(name) deleted"
+            case .sharedZoneAsked(let zone): "part asked for in zone \(zone.incarnation) of \(zone.owner)"
+            case .sharedZoneAnswered(let zone): "answered about zone \(zone.incarnation) of \(zone.owner)"
+            case .sharedZonePut(let zone): "zone \(zone.id.name) of \(zone.id.owner) came"
+            case .sharedZoneEnd(let id): "zone \(id.name) of \(id.owner) went"
+            }
+        }
+        return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")
+    }
+
+    static func decodeEntry(_ bytes: [UInt8]) -> JournalEntry? {
+        let decoded = bytes.withUnsafeBytes { buffer in
+            Result { () throws(StoreCodingError) in try StoreCoder.decodeJournalEntry(buffer) }
+        }
+        return try? decoded.get()
+    }
+
+    /// Whom a share is shared with; nil for any other record.
+    static func share(_ bytes: SharedBytes) -> Share? {
+        let part = bytes.withUnsafeBytes { StoredRecord.sharing(of: $0) }
+        return part.storedShare.isEmpty ? nil : try? part.storedShare.withUnsafeBytes { try ShareCoder.decode($0) }
+    }
+
+    static func decode(_ bytes: SharedBytes) -> Record? {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(ServiceError) in try StoredRecord.decode(buffer) }
+        }
+        return try? result.get()
+    }
+}
