@@ -16,7 +16,7 @@ final class MinuteCounts: Sendable {
     /// How often an account may still do it until the next minute.
     func left(for account: String, nowNanoseconds: UInt64) -> Int {
         let count = minute.withLock { minute in
-            minute.number == Self.number(nowNanoseconds) ? minute.counts[account] ?? 0 : 0
+            Self.number(nowNanoseconds) > minute.number ? 0 : minute.counts[account] ?? 0
         }
         return max(0, limit - count)
     }
@@ -25,7 +25,8 @@ final class MinuteCounts: Sendable {
         if times == 0 { return }
         minute.withLock { minute in
             let number = Self.number(nowNanoseconds)
-            if minute.number != number { minute = Minute(number: number) }
+            // Another loop's clock may be behind by a turn.
+            if number > minute.number { minute = Minute(number: number) }
             minute.counts[account, default: 0] += times
         }
     }

@@ -38,6 +38,8 @@ struct ReferenceSettlement {
     let caller: Caller
     /// The caller, whose records go first; ``UserKey/all`` where users are not told apart.
     let user: UserKey
+    /// The caller's part in a zone that another user owns; nil for the owner.
+    private let member: ZoneMember?
 
     /// Whether each of the saves stands.
     private(set) var stands: [Bool]
@@ -64,6 +66,7 @@ struct ReferenceSettlement {
         self.isAtomic = isAtomic
         self.caller = caller
         self.user = user
+        self.member = member
         self.budget = budget
         stands = [Bool](repeating: true, count: saves.count)
         graph = ReferenceGraph(zone: zone, saves: saves, budget: budget, member: member)
@@ -107,7 +110,11 @@ struct ReferenceSettlement {
         var orphans: [Int] = []
         for (index, save) in saves.enumerated() where save.staged.setsParent {
             guard let parent = save.change?.to.parent else { continue }
-            if let slot = zone.liveSlot(of: parent), Database.mayRead(zone[slot], caller) { continue }
+            if let slot = zone.liveSlot(of: parent), Database.mayRead(zone[slot], caller),
+                zone.isVisible(slot, to: member)
+            {
+                continue
+            }
             if made == nil {
                 made = [:]
                 if isAtomic { for name in names() { made?[name] = -1 } }

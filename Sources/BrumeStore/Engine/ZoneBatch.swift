@@ -240,7 +240,7 @@ struct ZoneBatch {
         } else {
             try checkNew(save)
             try checkTree(of: save, over: nil, in: zone)
-            if member != nil { try takenNames.check() }
+            if case .trees = member?.reach { try takenNames.check() }
             if existing != nil {
                 takenNames.take()
                 throw ZoneBatch.takenName

@@ -83,12 +83,8 @@ struct BatchTrees {
         var found: UInt32 = 0
         var isFirst = true
         while stepsLeft >= 0 {
-            var slot = zone.liveSlot(of: current)
-            if let known = slot, !zone.isVisible(known, to: member) {
-                // Its save fails, whatever it is, and nothing is put below it.
-                if !isFirst { break }
-                slot = nil
-            }
+            // Its save fails, whatever it is. What is put below it fails as it would below a record that was not saved.
+            let slot = zone.liveSlot(of: current).flatMap { zone.isVisible($0, to: member) ? $0 : nil }
             // A record without others below it may move, and takes nothing along: whatever becomes of its save, what
             // the batch puts below it counts as standing where it stood.
             let stands = slot != nil && !movesTrees

@@ -160,6 +160,36 @@ struct UnseenRecordTests {
         #expect(owner.modify(saves: [.of("a4", parent: .set("a"))]).commit != nil)
     }
 
+    @Test("tell nothing by what a request puts below their names while its saves of them fail")
+    func belowGuesses() throws {
+        try shared.admit([guest], toRecord: "a")
+        #expect(desk.modify(saves: [.of("item", parent: .set("a"))]).commit != nil)
+        try owner.save("diary")
+        let tag = try #require(desk.record("item")).system.changeTag
+        func answers(about name: String, isAtomic: Bool, left: Int) -> [[ServiceError?]] {
+            let guess = RecordSave<CheckedFields>.of(name, tag: "never", parent: .set("a"))
+            let below: [RecordSave<CheckedFields>] = [
+                .of("new", parent: .set(name)), .of("item", tag: tag, parent: .set(name)),
+            ]
+            return (below.map { [$0] } + [below]).flatMap { below in [[guess] + below, below + [guess], below] }.map {
+                let request = ModifyRecordsRequest<CheckedFields>(
+                    database: .shared, isAtomic: isAtomic, zones: [ZoneModification(zone: Desk.zone, saves: $0)])
+                let done = database.modifyRecords(
+                    request, caller: desk.caller, nowMilliseconds: 5_000,
+                    takenNames: TakenNameRoom(left: left, retryAfterMilliseconds: 1_000))
+                #expect(done.commit == nil)
+                return done.answer[0].saves.map(\.error)
+            }
+        }
+        for (isAtomic, left) in [(true, 60), (true, 0), (false, 60), (false, 0)] {
+            let (free, taken) = (
+                answers(about: "free", isAtomic: isAtomic, left: left),
+                answers(about: "diary", isAtomic: isAtomic, left: left)
+            )
+            #expect(free == taken, "atomic: \(isAtomic), \(left) left")
+        }
+    }
+
     // MARK: Counts
 
     @Test("count for nothing where a participant refers to what they refer to, or deletes it")
