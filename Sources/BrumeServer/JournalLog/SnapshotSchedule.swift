@@ -6,8 +6,8 @@ internal import BrumeService
 /// Pure: events in, then ``next(nowNanoseconds:)`` says what to do. Without a request a run is due when the journal has
 /// so many segments, and at least as many bytes as the last snapshots, so that snapshots at most double what is
 /// written, however large a database is; when the oldest commit that only the journal holds has reached an age; and
-/// when its commits moved so many records between shared trees that a replay would take seconds to find them, once a
-/// minute at most. After a failure it waits, longer each time.
+/// when its commits moved so many records between shared trees that a replay would take seconds to find them, a minute
+/// after the last run at the earliest, or later: so that such runs take a tenth of the time at most. After a failure it waits, longer each time.
 struct SnapshotSchedule {
     enum Action: Equatable {
         case none
@@ -20,8 +20,10 @@ struct SnapshotSchedule {
     private static let firstPauseNanoseconds: UInt64 = 15_000_000_000
     private static let longestPauseNanoseconds: UInt64 = 900_000_000_000
 
-    /// How far runs are apart that are due for what commits moved.
+    /// How long after a run the next one may be due for what commits moved: so long, and so many times as long as the
+    /// run took.
     private static let movesPauseNanoseconds: UInt64 = 60_000_000_000
+    private static let movesPauseRuns: UInt64 = 10
     /// A replay finds a million records in about a second.
     static let movedRecordsMax = 5_000_000
 
@@ -36,7 +38,9 @@ struct SnapshotSchedule {
     private var movedRecords = 0
     /// Those that the run under way takes.
     private var takenRecords = 0
-    private var startedNanoseconds: UInt64?
+    private var startedNanoseconds: UInt64 = 0
+    /// Before this no run is due for what commits moved.
+    private var movesAwaitNanoseconds: UInt64 = 0
     private var isRunning = false
     private var isRequested = false
     private var pauseNanoseconds: UInt64 = 0
@@ -73,6 +77,8 @@ struct SnapshotSchedule {
     mutating func ended(snapshotBytes: UInt64?, segmentsKept: UInt64, nowNanoseconds: UInt64) {
         precondition(isRunning, "a run of snapshots ends that did not begin")
         isRunning = false
+        let duration = nowNanoseconds - min(startedNanoseconds, nowNanoseconds)
+        movesAwaitNanoseconds = nowNanoseconds + max(Self.movesPauseNanoseconds, Self.movesPauseRuns * duration)
         self.segmentsKept = segmentsKept
         if let snapshotBytes {
             lastSnapshotBytes = snapshotBytes
@@ -97,9 +103,7 @@ struct SnapshotSchedule {
             $0.overflow ? UInt64.max : $0.partialValue
         }
         let isLong = segmentsKept >= max(segmentsMin, lastSnapshotBytes / segmentBytes)
-        let movesDue: UInt64? =
-            movedRecords < Self.movedRecordsMax
-            ? nil : startedNanoseconds.map { $0 + Self.movesPauseNanoseconds } ?? nowNanoseconds
+        let movesDue = movedRecords < Self.movedRecordsMax ? nil : max(movesAwaitNanoseconds, nowNanoseconds)
         guard var due = isLong ? nowNanoseconds : [ageDue, movesDue].compactMap(\.self).min() else { return .none }
         due = max(due, pausedUntilNanoseconds)
         return due <= nowNanoseconds ? start(nowNanoseconds) : .wait(untilNanoseconds: due)

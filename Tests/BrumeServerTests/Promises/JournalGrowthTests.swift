@@ -38,7 +38,7 @@ struct JournalGrowthTests {
         #expect(schedule.next(nowNanoseconds: 99_000_000) == .none)
     }
 
-    @Test("snapshots are due when a replay would have many records to find, and not again within a minute")
+    @Test("snapshots are due when a replay would have many records to find, and later the longer the last took")
     func movedRecords() {
         var schedule = SnapshotSchedule(segmentsKept: 1, segmentBytes: 100, journalBytes: 400, ageMilliseconds: 900_000)
         let minute: UInt64 = 60_000_000_000
@@ -51,15 +51,20 @@ struct JournalGrowthTests {
         schedule.changed(nowNanoseconds: 6)
         #expect(schedule.next(nowNanoseconds: 6) == .none)
         schedule.ended(snapshotBytes: 1, segmentsKept: 1, nowNanoseconds: 7)
-        #expect(schedule.next(nowNanoseconds: 7) == .wait(untilNanoseconds: minute + 5))
-        #expect(schedule.next(nowNanoseconds: minute + 5) == .start)
-        schedule.ended(snapshotBytes: 1, segmentsKept: 1, nowNanoseconds: minute + 5)
-        #expect(schedule.next(nowNanoseconds: 10 * minute) == .none)
+        #expect(schedule.next(nowNanoseconds: 7) == .wait(untilNanoseconds: minute + 7))
+        #expect(schedule.next(nowNanoseconds: minute + 7) == .start)
+        schedule.recordsMoved(SnapshotSchedule.movedRecordsMax)
+        // After a long run later.
+        schedule.ended(snapshotBytes: 1, segmentsKept: 1, nowNanoseconds: 2 * minute + 7)
+        #expect(schedule.next(nowNanoseconds: 3 * minute) == .wait(untilNanoseconds: 12 * minute + 7))
+        #expect(schedule.next(nowNanoseconds: 13 * minute) == .start)
+        schedule.ended(snapshotBytes: 1, segmentsKept: 1, nowNanoseconds: 13 * minute)
+        #expect(schedule.next(nowNanoseconds: 30 * minute) == .none)
         // Those that a run did not save are still to be found.
         schedule.recordsMoved(SnapshotSchedule.movedRecordsMax)
-        #expect(schedule.next(nowNanoseconds: 10 * minute) == .start)
-        schedule.ended(snapshotBytes: nil, segmentsKept: 1, nowNanoseconds: 10 * minute)
-        #expect(schedule.next(nowNanoseconds: 10 * minute) == .wait(untilNanoseconds: 11 * minute))
+        #expect(schedule.next(nowNanoseconds: 30 * minute) == .start)
+        schedule.ended(snapshotBytes: nil, segmentsKept: 1, nowNanoseconds: 30 * minute)
+        #expect(schedule.next(nowNanoseconds: 30 * minute) == .wait(untilNanoseconds: 31 * minute))
     }
 
     @Test("a run that failed is tried again after a pause that grows, and at once when somebody asks")
