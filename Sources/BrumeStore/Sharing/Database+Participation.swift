@@ -37,13 +37,11 @@ extension Database {
         let news = news(of: visitor.user, inZoneNamed: zone.name, incarnation: zone.incarnation)
         precondition(news.zone != nil, "a user accepted a share, and takes no part in its zone")
         let id = ZoneID(name: zone.name, owner: id.owner)
-        let stored = zoneStates[place.zone].slots.bytes(of: place.slot)
+        // As it is now, which is not what was put: that does not know of what it is a change.
+        let accepted = shown(
+            place.slot, of: zoneStates[place.zone].slots, nil, zone: zone.incarnation, to: visitor.user)
         return Decision(
-            answer: Acceptance(
-                share: AcceptedShare(
-                    zone: id, share: showing(to: visitor.user, zone: zone.incarnation).shown(stored, share)),
-                news: news),
-            commit: commit)
+            answer: Acceptance(share: AcceptedShare(zone: id, share: accepted.record), news: news), commit: commit)
     }
 
     /// Whether a user may take part in a share, or does; throws what ``acceptShare(_:by:nowMilliseconds:)`` would.

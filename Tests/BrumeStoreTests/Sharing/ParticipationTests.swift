@@ -21,6 +21,23 @@ struct ParticipationTests {
 
     // MARK: Accepted
 
+    @Test("is answered as it is after the acceptance, also when others were invited since anybody was told of a change")
+    func acceptedLater() throws {
+        try shared.admit(guest)
+        shared.invite(other)
+        let decision = try shared.accept(other)
+        #expect(decision.answer.share.share.array == shared.desk(of: other).bytes(Names.zoneShare))
+        var leaving = ShareEdit()
+        leaving.removals = ["for \(other)"]
+        let left = shared.desk(of: other).modify(
+            saves: [
+                .of(
+                    Names.zoneShare, type: Names.shareType,
+                    tag: Record(stored: decision.answer.share.share).system.changeTag)
+            ], shares: [Names.zoneShare: ShareSave(edit: leaving)])
+        #expect(left.result.saveCodes == [nil])
+    }
+
     @Test("is accepted by a user who was invited, which gives it another tag and tells the owner's devices")
     func accepted() throws {
         shared.share(fields: [Self.key: .string("Groceries")])
