@@ -45,12 +45,10 @@ extension CommitHistory.Zone {
 }
 
 extension CommitHistory.Version {
-    /// Whether a share that was another one before is the same to those who don't manage it, of whom there are some.
+    /// Whether a share that was another one before is the same to those who don't manage it.
     func isQuietChange(of former: CommitHistory.Version) -> Bool {
         guard let share, let before = former.share, fields == former.fields else { return false }
-        let accepted = share.participants.filter(\.isAccepted)
-        return accepted.contains { $0.role != .administrator }
-            && accepted == before.participants.filter(\.isAccepted)
+        return share.participants.filter(\.isAccepted) == before.participants.filter(\.isAccepted)
             && share.publicPermission == before.publicPermission
             && share.allowsAccessRequests == before.allowsAccessRequests
     }

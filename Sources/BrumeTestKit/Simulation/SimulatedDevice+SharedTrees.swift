@@ -36,12 +36,14 @@ extension SimulatedDevice {
         for record in Set(old.records.keys).union(new.records.keys) {
             if old.records[record]?.record == new.records[record]?.record { continue }
             if old.records[record]?.share != nil { continue }
-            let zone = old.records[record] == nil ? new : old
+            // By what they might do before: the same request may leave the share.
+            let cover = old.records[record] == nil ? new.cover(of: record) : old.cover(of: record)
+            let permission = cover.flatMap { old.records[$0]?.share?.participant(ofUser: user)?.permission }
             let isMoved =
                 old.records[record] != nil && new.records[record] != nil
                 && old.cover(of: record) != new.cover(of: record)
             let isUndone = new.records[record] == nil && old.isShared(record)
-            if zone.permission(of: user, record) != .readWrite || isMoved || isUndone {
+            if permission != .readWrite || isMoved || isUndone {
                 simulation.violated("I15: \(user) changed \(record) in \(name), which was not theirs to change so")
             }
         }
