@@ -1,8 +1,9 @@
-/// What participants who don't manage a share are told is its last change, while there were others since that they are
-/// not shown: invitations, requests for access, and blocks.
+/// What those who don't manage a share are told is its last change, while there were others since that they are not
+/// shown: invitations, requests for access, and blocks.
 ///
-/// It stands in the share's own bytes. So whoever takes part finds the share where it last changed for them, with the
-/// tag, the date and the user of that change, and nothing tells them how often others are invited or ask.
+/// It stands in the share's own bytes. So whoever takes part, or has the URL, finds the share where it last changed for
+/// them, with the tag, the date and the user of that change, and nothing tells them how often others are invited or
+/// ask.
 package struct ShownChange: Equatable, Sendable {
     /// Where the change stands in the owner's database.
     package let position: ChangePosition
@@ -21,7 +22,7 @@ package struct ShownChange: Equatable, Sendable {
 }
 
 extension Share {
-    /// Notes what participants are told is the last change, after one.
+    /// Notes what those who don't manage the share are told is the last change, after one.
     ///
     /// - Parameters:
     ///   - former: The share before it.
@@ -30,18 +31,12 @@ extension Share {
     package mutating func noteChange(
         from former: Share, ofFields changesFields: Bool = false, madeBy change: @autoclosure () -> ShownChange
     ) {
-        let isForManagersAlone = !changesFields && hasParticipantsToShow && isShownToAll(as: former)
-        shown = isForManagersAlone ? former.shown ?? change() : nil
+        shown = !changesFields && isShownToAll(as: former) ? former.shown ?? change() : nil
     }
 
     /// The change that a viewer is told is the last one; nil for the record's own.
     package func shown(to viewer: Viewer) -> ShownChange? {
         if case .manager = viewer { nil } else { shown }
-    }
-
-    /// Whether there is anybody who is not shown all of it.
-    private var hasParticipantsToShow: Bool {
-        participants.contains { $0.isAccepted && $0.role != .administrator }
     }
 
     /// Whether those who don't manage it are shown the same of both.

@@ -125,9 +125,9 @@ extension Database {
             if !isCurrent || isDeleted && entry.position <= firstFetchHead { continue }
             let shown =
                 isDeleted
-                ? ShownRecord(SharedBytes())
+                ? ShownRecord(SharedBytes(), readBytes: 0)
                 : self.shown(entry.slot, of: slots, desiredKeys, zone: zoneStates[index].incarnation, to: caller.user)
-            let fields = desiredKeys == nil ? 0 : Database.fieldsReadAtMost(inBytes: slots.byteCount(of: entry.slot))
+            let fields = desiredKeys == nil ? 0 : Database.fieldsReadAtMost(inBytes: shown.readBytes)
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
             let goesOn = entry.position.sequence == last.sequence
             guard room.take(deletion.map(PageRoom.cost) ?? shown.cost, fields: fields, goesOn: goesOn) else {

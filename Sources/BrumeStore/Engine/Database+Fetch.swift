@@ -36,12 +36,10 @@ extension Database {
                     return .deferred
                 }
                 let slots = zoneStates[index].slots
-                if request.desiredKeys != nil {
-                    fieldsRead += Database.fieldsReadAtMost(inBytes: slots.byteCount(of: slot))
-                }
                 let shown = shown(
                     slot, of: slots, request.desiredKeys, zone: zoneStates[index].incarnation,
                     to: caller.user)
+                if request.desiredKeys != nil { fieldsRead += Database.fieldsReadAtMost(inBytes: shown.readBytes) }
                 if bytes > 0, bytes + shown.cost > Limits.pageBytes {
                     isFull = true
                     return .deferred

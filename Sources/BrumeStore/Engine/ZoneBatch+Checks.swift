@@ -44,6 +44,8 @@ extension ZoneBatch {
         } else if let refusal = writeRefusal(of: existing) {
             throw mayRead(existing) ? refusal : ZoneBatch.takenName
         }
+        // Before its tag, which is another one to its managers than to others.
+        if !isOfType, existing.isOfType(Names.shareType) { throw ZoneBatch.notShare }
         if policy(of: save) == .ifServerRecordUnchanged, try !isOfKnownVersion(save, existing) {
             throw ServiceError(
                 .serverRecordChanged,

@@ -236,7 +236,7 @@ struct ZoneBatch {
             if save.type != Names.shareType { try checkPermission(of: slot, in: zone) }
             try check(save, over: existing)
             try checkTree(of: save, over: slot, in: zone)
-            guard bytesLeft.takeMerge(of: existing.byteCount) else { throw ZoneBatch.mergeIsFull }
+            guard bytesLeft.takeMerge(of: mergedBytes(of: existing)) else { throw ZoneBatch.mergeIsFull }
         } else {
             try checkNew(save)
             try checkTree(of: save, over: nil, in: zone)

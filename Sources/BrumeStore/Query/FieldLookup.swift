@@ -25,6 +25,8 @@ final class FieldLookup {
     /// Whether the caller does not own the records: the parents of shared roots are not theirs to see, and a share
     /// changed when its participants were last shown that it did.
     var isGuests = false
+    /// The names of the shares that the caller manages, and is shown as they are.
+    var managedShares: Set<String> = []
 
     /// - Parameter keys: The keys, each once; a key's value is asked for by its index.
     init(_ keys: [QueryKey]) {
@@ -56,7 +58,7 @@ final class FieldLookup {
 
     func load(_ record: UnsafeRawBufferPointer) {
         values.update(repeating: .missing)
-        let shown = isGuests && (modifier >= 0 || modificationDate >= 0) ? StoredRecord.shownChange(of: record) : nil
+        let shown = isGuests && (modifier >= 0 || modificationDate >= 0) ? shownChange(of: record) : nil
         var reader = StoredRecordReader(record)
         var next = 0
         var count = 0
@@ -85,6 +87,14 @@ final class FieldLookup {
             case .type: break
             }
         }
+    }
+
+    private func shownChange(
+        of record: UnsafeRawBufferPointer
+    ) -> (modifier: UnsafeRawBufferPointer, modifiedMilliseconds: Int64)? {
+        guard let change = StoredRecord.shownChange(of: record) else { return nil }
+        let isManaged = managedShares.contains(String(decoding: StoredRecord.head(of: record).name, as: UTF8.self))
+        return isManaged ? nil : change
     }
 
     private func set(_ index: Int, reference name: UnsafeRawBufferPointer) {

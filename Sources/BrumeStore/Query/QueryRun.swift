@@ -111,6 +111,9 @@ package final class QueryRun {
         // Time would tell of what is not shared, and of what the owner asks.
         if beginning?.guestTrees != nil { phase = .building(zone: moment.zones.count) }
         evaluator.fields.isGuests = guest != nil
+        if let guest, let zone, case .success(let index) = database.zoneIndex(of: zone) {
+            evaluator.fields.managedShares = database.zoneStates[index].shares(managedBy: guest)
+        }
     }
 
     deinit { database.remove(self) }
@@ -232,7 +235,7 @@ package final class QueryRun {
             let shown = database.shown(
                 slot, of: targets[zone].slots, desiredKeys, zone: targets[zone].incarnation, to: user)
             if desiredKeys != nil {
-                fieldsRead += Database.fieldsReadAtMost(inBytes: targets[zone].slots.byteCount(of: slot))
+                fieldsRead += Database.fieldsReadAtMost(inBytes: shown.readBytes)
             }
             let isFull = bytes + shown.cost > Limits.pageBytes || fieldsRead > Limits.pageFieldsRead
             if index == pageLimit || index > 0 && isFull {

@@ -67,7 +67,7 @@ extension Database {
             case .nothing: moreComing = isLate
             case .record(let slot):
                 let shown = shown(slot, of: zone.slots, desiredKeys, zone: zone.incarnation, to: caller.user)
-                let fields = desiredKeys == nil ? 0 : Database.fieldsReadAtMost(inBytes: zone.slots.byteCount(of: slot))
+                let fields = desiredKeys == nil ? 0 : Database.fieldsReadAtMost(inBytes: shown.readBytes)
                 moreComing = !room.take(shown.cost, fields: fields, goesOn: goesOn, isLate: isLate)
                 if moreComing { continue }
                 records.append(shown.record)

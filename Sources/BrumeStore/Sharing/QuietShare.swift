@@ -10,9 +10,9 @@ struct QuietShare: Equatable, Sendable {
     /// The position of its last change.
     let changed: ChangePosition
 
-    /// Nil for a share whose last change all are shown.
+    /// Nil for a share whose last change all are shown, or that is damaged.
     init?(_ share: Share, at slot: Int32, changed: ChangePosition) {
-        guard let shown = share.shown?.position else { return nil }
+        guard let shown = share.shown?.position, shown < changed else { return nil }
         self.slot = slot
         self.shown = shown
         self.changed = changed

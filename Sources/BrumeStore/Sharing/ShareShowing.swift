@@ -78,16 +78,20 @@ extension SharingPart {
 struct ShownRecord {
     let record: SharedBytes
     let cost: Int
+    /// The bytes that were read for it, as far as that may tell of them.
+    let readBytes: Int
 
-    init(_ record: SharedBytes) {
+    init(_ record: SharedBytes, readBytes: Int) {
         self.record = record
         cost = record.count
+        self.readBytes = readBytes
     }
 
     /// A share: what was read of it counts, too, and its URLs take longer than their bytes.
     init(_ record: SharedBytes, ofShareWith storedBytes: Int) {
         self.record = record
         cost = storedBytes + 2 * record.count
+        readBytes = storedBytes
     }
 }
 
@@ -102,10 +106,13 @@ extension Database {
         to user: @autoclosure () -> String
     ) -> ShownRecord {
         let record = Database.project(slots.bytes(of: slot), desiredKeys)
-        guard slots.marks(of: slot).contains(.sharing) else { return ShownRecord(record) }
+        let byteCount = slots.byteCount(of: slot)
+        guard slots.marks(of: slot).contains(.sharing) else { return ShownRecord(record, readBytes: byteCount) }
         let showing = showing(to: user(), zone: zone())
-        guard let share = slots[slot].share else { return ShownRecord(showing.shown(record)) }
-        return ShownRecord(showing.shown(record, share), ofShareWith: slots.byteCount(of: slot))
+        guard let share = slots[slot].share else { return ShownRecord(showing.shown(record), readBytes: byteCount) }
+        let isManager = share.isManaged(by: showing.user, owner: showing.owner)
+        return ShownRecord(
+            showing.shown(record, share), ofShareWith: isManager ? byteCount : StoreLimits.shareBytesCharged)
     }
 
     /// - Parameter zone: The incarnation of the zone whose records are shown.

@@ -17,7 +17,8 @@ struct TreeFeed {
 
     private enum Reader {
         /// Members that changed or came behind an acceptance, and those of before in its block.
-        case members(Feed.Entries, tree: UInt32)
+        /// But for a share that stands elsewhere for its managers.
+        case members(Feed.Entries, tree: UInt32, elsewhere: Int32?)
         /// A share where it last changed, for those who are shown more of it than others; nil when it was told.
         case share(Int32?)
         /// Members that a user lost who saw what had come by the end.
@@ -55,10 +56,11 @@ struct TreeFeed {
         for (number, part) in member.parts {
             guard let tree = zone.trees.trees[number] else { continue }
             let after = TreeFeed.start(after: place, block: part.acceptance)
-            add(.members(tree.feed.entries(after: after), tree: number), block: part.acceptance)
-            if part.isManager, let quiet = tree.quietShare, TreePlace(quiet.changed) > place {
-                add(.share(quiet.slot))
-            }
+            let quiet = part.isManager ? tree.quietShare : nil
+            add(
+                .members(tree.feed.entries(after: after), tree: number, elsewhere: quiet?.slot),
+                block: part.acceptance)
+            if let quiet, TreePlace(quiet.changed) > place { add(.share(quiet.slot)) }
             let from = max(TreeFeed.start(after: place, block: .start), part.acceptance, known)
             add(departures(of: number, after: from, end: nil))
         }
@@ -108,12 +110,12 @@ struct TreeFeed {
     private mutating func advance(_ source: inout Source) -> Bool {
         var looks = 0
         switch source.reader {
-        case .members(var entries, let number):
-            defer { source.reader = .members(entries, tree: number) }
+        case .members(var entries, let number, let elsewhere):
+            defer { source.reader = .members(entries, tree: number, elsewhere: elsewhere) }
             while let entry = entries.next() {
                 source.place = TreePlace(outer: max(entry.position, source.block), inner: entry.position)
                 source.item =
-                    isCurrent(entry, in: number) && !standsElsewhere(entry.slot, in: number)
+                    entry.slot != elsewhere && isCurrent(entry, in: number)
                     ? .record(entry.slot) : .nothing
                 if case .nothing = source.item, goesOn(&looks) { continue }
                 return true
@@ -165,11 +167,6 @@ struct TreeFeed {
         guard zone.trees.numbers[entry.slot] == number, !zone.slots.isDeleted(entry.slot) else { return false }
         let changed = zone.slots.position(of: entry.slot)
         return zone.trees.trees[number]!.place(of: entry.slot, changed: changed) == entry.position
-    }
-
-    /// Whether a record is the share of a tree that the user manages, and they are shown a later change of it.
-    private func standsElsewhere(_ slot: Int32, in number: UInt32) -> Bool {
-        zone.trees.trees[number]?.quietShare?.slot == slot && member.parts[number]?.isManager == true
     }
 
     /// Whether a record is one that the user saw before their part ended, and does not see now. What came with the very

@@ -33,7 +33,7 @@ extension ZoneBatch {
         if case .set = save.parent { throw ZoneBatch.shareHasNoParent }
         let change = modification.shares[save.name] ?? ShareSave()
         let former = existing?.sharing
-        try shareBudget.takeReading(of: former?.storedShare.count ?? 0)
+        if let former { try takeReading(of: former) }
         var share: Share
         if let known = former?.decodedShare {
             guard
@@ -71,7 +71,7 @@ extension ZoneBatch {
         _ save: RecordSave<CheckedFields>, _ existing: RecordSlot
     ) throws(ServiceError) -> Bool {
         if hasShares, member != nil, save.type == Names.shareType, let part = existing.sharing {
-            try shareBudget.takeReading(of: part.storedShare.count)
+            try takeReading(of: part)
             if let share = part.decodedShare, let viewer = share.viewer(caller.user, owner: owner),
                 let change = share.shown(to: viewer)
             {
@@ -95,12 +95,24 @@ extension ZoneBatch {
     /// shown enough of shares.
     mutating func shown(_ record: SharedBytes) throws(ServiceError) -> SharedBytes {
         let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
-        try shareBudget.takeReading(of: part.storedShare.count)
+        try takeReading(of: part)
         let showing = ShareShowing(
             owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses)
         guard let share = part.decodedShare else { return showing.shown(record) }
-        try shareBudget.takeShowing(of: share)
+        try shareBudget.takeShowing(of: share.viewer(caller.user, owner: owner).map { share.seen(by: $0) } ?? share)
         return showing.shown(record, share)
+    }
+
+    private mutating func takeReading(of part: SharingPart) throws(ServiceError) {
+        let isHidden = member != nil && !part.storedShare.isEmpty
+        try shareBudget.takeReading(of: isHidden ? StoreLimits.shareBytesCharged : part.storedShare.count)
+    }
+
+    /// The bytes that a save over a record counts for.
+    func mergedBytes(of existing: RecordSlot) -> Int {
+        guard member != nil, existing.marks.contains(.sharing), let part = existing.sharing, !part.storedShare.isEmpty
+        else { return existing.byteCount }
+        return existing.byteCount - part.byteCount + StoreLimits.shareBytesCharged
     }
 
     /// What a save of a record that concerns sharing is answered with. A root that the client knows comes without its

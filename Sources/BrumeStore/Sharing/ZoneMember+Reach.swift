@@ -54,6 +54,16 @@ extension ZoneState {
         }
     }
 
+    /// The names of the shares that a user manages who does not own the zone.
+    func shares(managedBy user: String) -> Set<String> {
+        switch member(user)?.reach {
+        case .zone(_, isManager: true): [Names.zoneShare]
+        case .trees(let member):
+            Set(member.parts.compactMap { number, part in part.isManager ? trees.trees[number]?.share : nil })
+        default: []
+        }
+    }
+
     /// Whether a user sees a record: an owner everything.
     func isVisible(_ slot: Int32, to member: ZoneMember?) -> Bool {
         guard let member else { return true }

@@ -540,7 +540,13 @@ struct SharedSilenceTests {
             reads(b, zone, ["food", share, "milk"], zoneToken: tokens.zone, databaseToken: tokens.shared) + [
                 b.metadata(url),
                 b.query(zone, Names.shareType, .comparison(.modificationDate, .lessOrEqual, .date(shownDate))),
-                // An edit with a tag that is not the share's.
+                // A save of another type, and an edit with a tag that is not the share's.
+                b.modify(
+                    [
+                        ZoneModification(
+                            zone: zone,
+                            saves: [RecordSave(name: share, type: "Note", changeTag: shown.changeTag, fields: [:])])
+                    ]),
                 b.modify(
                     [ZoneModification(zone: zone, saves: [RecordSave(name: share, type: Names.shareType, fields: [:])])]
                 ),

@@ -15,10 +15,10 @@ struct ParticipantReadingTests {
     private var database: Database { shared.database }
 
     private func matches(
-        for desk: Desk, in zone: ZoneID? = Desk.zone, type: String = "Note"
+        for desk: Desk, in zone: ZoneID? = Desk.zone, type: String = "Note", _ predicate: Predicate = .constant(true)
     ) throws -> [QueryMatch<SharedBytes>] {
         let run = try database.startQuery(
-            Query(recordType: type, predicate: .constant(true)), zone: zone, caller: desk.caller)
+            Query(recordType: type, predicate: predicate), zone: zone, caller: desk.caller)
         while !run.step() {}
         return try #require(run.results).matches
     }
@@ -135,6 +135,46 @@ struct ParticipantReadingTests {
             #expect(error?.code == .invalidArguments)
         }
         #expect(try matches(for: shared.owner, in: nil).count == 1)
+    }
+
+    @Test("counts a share alike whatever it hides from them, so that no limit tells of it")
+    func costOfShare() throws {
+        try shared.admit(guest)
+        try shared.admit(other, role: .administrator)
+        let slot = try #require(database.zoneStates[1].sharing.shares[Names.zoneShare])
+        func costs(_ user: String) -> [Int] {
+            let shown = database.shown(slot, of: database.zoneStates[1].slots, nil, zone: 1, to: user)
+            return [shown.cost, shown.readBytes]
+        }
+        let before = [guest, other, Desk.sharer].map(costs)
+        for number in 0..<20 { shared.invite(RandomShare.user(20 + number)) }
+        #expect(costs(guest) == before[0])
+        for (user, before) in zip([other, Desk.sharer], before.dropFirst()) {
+            #expect(zip(costs(user), before).allSatisfy { $0 > $1 })
+        }
+    }
+
+    @Test("finds a share by the last change that they are shown, an administrator by its last")
+    func queryForShare() throws {
+        try shared.admit(guest)
+        try shared.admit(other, role: .administrator)
+        let tags = [guest, other].map { shared.desk(of: $0).record(Names.zoneShare)?.system }
+        shared.share { $0.puts = [.init(id: "later", invitee: .oneTime, permission: .readOnly)] }
+        let now = [guest, other].map { shared.desk(of: $0).record(Names.zoneShare)?.system }
+        #expect(now[0] == tags[0] && now[1] != tags[1])
+        for (user, system) in zip([guest, other], now) {
+            let date = Double(try #require(system).modifiedMilliseconds) / 1000 - 978_307_200
+            let predicates: [Predicate] = [
+                .comparison(.modificationDate, .equal, .date(date)),
+                .comparison(
+                    .lastModifiedUserRecordID, .equal,
+                    .reference(Reference(recordName: try #require(system).modifier, deletesSelf: false))),
+            ]
+            for predicate in predicates {
+                let found = try matches(for: shared.desk(of: user), type: Names.shareType, predicate)
+                #expect(found.count == 1, "\(user) \(predicate)")
+            }
+        }
     }
 
     // MARK: Tokens

@@ -56,6 +56,26 @@ struct ShareLinkTests {
         return link
     }
 
+    @Test("shows the share with the tag that it had before others were invited or blocked")
+    func quietChanges() throws {
+        try share(Self.inviting(.user(Self.guest.user)))
+        let before = try desk.database.shareMetadata(try link(), for: Self.guest, wantsRoot: true, rootKeys: nil)
+        for change: (inout ShareEdit) -> Void in [
+            { $0.puts = [.init(id: "q", invitee: .oneTime, permission: .readOnly)] },
+            { $0.blocks = [Self.stranger.user] },
+        ] {
+            var edit = ShareEdit()
+            change(&edit)
+            let tag = try #require(desk.record("share")).system.changeTag
+            #expect(
+                modify([.of("share", type: Names.shareType, tag: tag)], ["share": ShareSave(edit: edit)]).saveCodes
+                    == [nil])
+            #expect(desk.record("share")?.system.changeTag != tag)
+        }
+        let after = try desk.database.shareMetadata(try link(), for: Self.guest, wantsRoot: true, rootKeys: nil)
+        #expect(after.share.array == before.share.array)
+    }
+
     private func metadata(
         _ link: ShareLink, _ visitor: ShareVisitor, keys: DesiredKeys? = nil
     ) throws(ServiceError) -> ShareMetadata<SharedBytes> {
