@@ -7,7 +7,8 @@ internal import BrumeService
 /// so many segments, and at least as many bytes as the last snapshots, so that snapshots at most double what is
 /// written, however large a database is; when the oldest commit that only the journal holds has reached an age; and
 /// when its commits moved so many records between shared trees that a replay would take seconds to find them, a minute
-/// after the last run at the earliest, or later: so that such runs take a tenth of the time at most. After a failure it waits, longer each time.
+/// after the last run at the earliest, or ten times as long after it as it took. After a failure it waits, longer each
+/// time.
 struct SnapshotSchedule {
     enum Action: Equatable {
         case none
