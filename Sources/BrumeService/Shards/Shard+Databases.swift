@@ -17,12 +17,12 @@ extension Shard: DatabaseCacheHost {
         let members = ZoneMembers(of: database) { [server] in server.shard(of: $0).index }
         if storage != nil {
             let asked = zonesToAsk(by: database)
-            let isNew = !members.isEmpty && !databasesWithMembers.contains(id)
+            let reminders = reminders(of: members, in: database)
             // In a turn of its own, when it is among the others.
-            if !asked.isEmpty || isNew {
+            if !asked.isEmpty || !reminders.isEmpty {
                 loop.execute { [self] in
                     askAgain(asked, home: id)
-                    if isNew { remindMembers(of: id) }
+                    remind(reminders)
                 }
             }
         }

@@ -14,7 +14,7 @@ extension Shard {
         case part(SharedZoneNews)
         /// Records of these types changed in a zone; nil where the user sees more of it than before, or less.
         case touch(ZoneID, types: Set<String>?)
-        /// The user takes part in a zone, as they know; but see ``remindMembers(of:)``.
+        /// The user takes part in a zone, as they know; but see ``reminders(of:in:)``.
         case reminder(AskedZone)
     }
 
@@ -81,23 +81,29 @@ extension Shard {
         }
     }
 
-    /// Reminds users of their parts in a database's zones, when it is in memory for the first time since the start.
+    /// Messages that remind users of their parts in a database's zones, by shard, when it is loaded for the first time
+    /// since the start; none later. Found at once: it may have left the memory again by the next turn.
     ///
     /// A backup holds each database as it was at a moment of its own: a restored one may have a user take part whose
     /// own database does not know of it any more. Metadata then say that they have accepted, so no app accepts again.
-    func remindMembers(of id: DatabaseID) {
-        guard databasesWithMembers.insert(id).inserted, let loaded = databases.known(id) else { return }
-        let database = loaded.database
+    func reminders(
+        of members: ZoneMembers, in database: Database
+    ) -> [Int: [(home: DatabaseID, message: HomeMessage)]] {
+        if members.isEmpty || !databasesWithMembers.insert(database.id).inserted { return [:] }
+        var messages: [Int: [(home: DatabaseID, message: HomeMessage)]] = [:]
         for name in database.zonesWithMembers {
             guard let incarnation = database.incarnation(of: ZoneID(name: name)) else { continue }
-            let zone = AskedZone(owner: id.owner, incarnation: incarnation)
-            var messages: [Int: [(home: DatabaseID, message: HomeMessage)]] = [:]
-            for member in loaded.members.members(ofZoneNamed: name) {
+            let zone = AskedZone(owner: database.id.owner, incarnation: incarnation)
+            for member in members.members(ofZoneNamed: name) {
                 messages[member.shard, default: []].append((member.home, .reminder(zone)))
             }
-            for (shard, messages) in messages.sorted(by: { $0.key < $1.key }) {
-                tell(messages, onShard: shard, HomeMessageCause(account: .operator))
-            }
+        }
+        return messages
+    }
+
+    func remind(_ messages: [Int: [(home: DatabaseID, message: HomeMessage)]]) {
+        for (shard, messages) in messages.sorted(by: { $0.key < $1.key }) {
+            tell(messages, onShard: shard, HomeMessageCause(account: .operator))
         }
     }
 

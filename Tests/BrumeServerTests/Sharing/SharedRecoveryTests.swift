@@ -99,39 +99,63 @@ struct SharedRecoveryTests {
         #expect(try b.sharedZones().map(\.name) == ["list"])
     }
 
-    @Test("finds a zone again that the user's own database does not know, as after the restore of a backup")
-    func restoredOutOfStep() throws {
-        let (disk, former) = (SimulatedDisk(), SimulatedDisk())
+    /// A folder in which the guest takes part in the owner's zone, and the guest's own database does not know of it.
+    private struct OutOfStep {
+        let disk = SimulatedDisk()
+        var (owner, guest) = ("a", "b")
         var zone = ZoneID(name: "list")
-        var guest = ""
-        do {
-            let server = try SteppedServer(disk: disk)
+        var url = ""
+
+        init() throws {
+            let former = SimulatedDisk()
+            let server = try SteppedServer(disk: former)
             let both = try ["a", "b"].map { try server.connect(account: $0) }
             for peer in both { try peer.save(["own"]) }
             // Files are copied in the order of their names.
             let (b, a) = both[0].user < both[1].user ? (both[0], both[1]) : (both[1], both[0])
-            guest = b === both[0] ? "a" : "b"
+            if b === both[0] { (owner, guest) = ("b", "a") }
             let url = try a.shareZone("list", publicPermission: .readWrite)
+            self.url = url
             zone.owner = a.user
             server.snapshot()
             // A backup of a server that runs holds each database as it was at a moment of its own.
-            let path = SnapshotFormat.path(of: Identity.home(of: b.user), on: disk)
+            let path = SnapshotFormat.path(of: Identity.home(of: b.user), on: former)
             var isAccepted = false
-            try FolderCopy(of: disk, .inUse, others: DataFolder.backedUpFiles).run(to: former, epoch: nil, salt: 1) {
+            let copy = disk
+            try FolderCopy(of: former, .inUse, others: DataFolder.backedUpFiles).run(to: copy, epoch: nil, salt: 1) {
                 _ in
-                if isAccepted || former.contents(of: path) == nil { return }
+                if isAccepted || copy.contents(of: path) == nil { return }
                 isAccepted = (try? b.accept(url)) != nil
                 server.snapshot()
             }
             #expect(isAccepted)
         }
-        let server = try SteppedServer(disk: former, run: 2)
-        let b = try server.connect(account: guest)
+    }
+
+    @Test("finds a zone again that the user's own database does not know, as after the restore of a backup")
+    func restoredOutOfStep() throws {
+        let folder = try OutOfStep()
+        let server = try SteppedServer(disk: folder.disk, run: 2)
+        let b = try server.connect(account: folder.guest)
         #expect(try b.sharedZones() == [], "nobody knows yet")
-        _ = try server.connect(account: guest == "a" ? "b" : "a")
+        _ = try server.connect(account: folder.owner)
         server.settle()
-        #expect(try b.sharedZones() == [zone])
-        #expect(try b.sharedChanges().changed == [zone])
+        #expect(try b.sharedZones() == [folder.zone])
+        #expect(try b.sharedChanges().changed == [folder.zone])
+    }
+
+    @Test("finds it also where the owner's database has left the memory by the turn after it came")
+    func restoredWithLittleMemory() throws {
+        let folder = try OutOfStep()
+        let server = try SteppedServer(disk: folder.disk, run: 2) { configuration in
+            (configuration.memoryBudgetBytes, configuration.shortLoadBytes) = (1, 0)
+        }
+        let (b, c) = (try server.connect(account: folder.guest), try FrameWatcher(server, account: "c"))
+        #expect(try b.sharedZones() == [])
+        #expect(c.ask([c.metadata(folder.url)])[0].count == 1)
+        #expect(!server.loadedIDs.contains(Identity.home(of: folder.zone.owner)))
+        server.settle()
+        #expect(try b.sharedZones() == [folder.zone])
     }
 
     @Test("loads nobody's database to tell of an end; they find it when they come")
