@@ -62,9 +62,10 @@ extension SimulatedDevice {
     ) {
         let wasTrue = simulation.history[known.database].wasTrue(since: sequence) { state in
             guard let records = state.zones[metadata.zone.name]?.records,
-                let version = records[metadata.share.system.name], let share = version.share,
-                version.tag == metadata.share.system.changeTag
+                let version = records[metadata.share.system.name], let share = version.share
             else { return false }
+            let isManager = share.isManaged(by: visitor.user, owner: known.database.owner)
+            guard metadata.share.system.changeTag == (isManager ? version.tag : version.shownTag) else { return false }
             let root = records.first { $0.value.record.share == metadata.share.system.name }
             guard root?.key ?? "" == metadata.root, root?.value.tag == metadata.rootRecord?.system.changeTag else {
                 return false
