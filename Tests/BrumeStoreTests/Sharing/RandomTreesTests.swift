@@ -503,6 +503,8 @@ private struct TreesRun {
         let page = try (copy ?? database).zoneChanges(
             zone: Desk.zone, since: device.token, resultsLimit: limit, desiredKeys: nil,
             caller: Caller(user: device.user, isOwner: false))
+        let names = page.records.map { Record(stored: $0).system.name }
+        #expect(Set(names).count == names.count, "\(comment) a page names a record twice")
         for bytes in page.records {
             let record = Record(stored: bytes)
             device.view[record.system.name] = record.system.changeTag

@@ -65,6 +65,30 @@ struct TreePreparationTests {
         #expect(database.zoneStates[1].problemWithTrees == nil)
     }
 
+    @Test("are counted when they are shared, and when a replay has to find them again, as what goes with others is")
+    func counted() throws {
+        var journal: [JournalEntry] = []
+        func keep(_ commit: Commit?) throws { journal.append(try #require(commit).entry) }
+        for start in [0, 500, 1_000] {
+            try keep(
+                owner.modify(
+                    saves: (start..<start + 500).map { .of("r\($0)", parent: $0 == 0 ? .unchanged : .set("r0")) }
+                ).commit)
+        }
+        try prepare("r0")
+        #expect(database.takeMovedRecords() == 0)
+        try keep(shared.share(record: "r0").commit)
+        // All but the share.
+        #expect(database.takeMovedRecords() == 1_500)
+        #expect(database.takeMovedRecords() == 0)
+        try keep(owner.modify(saves: [.of("box"), .of("inner", parent: .set("box"))]).commit)
+        try keep(owner.modify(policy: .changedKeys, saves: [.of("box", parent: .set("r0"))]).commit)
+        #expect(database.takeMovedRecords() == 1)
+        // A replay finds the share as one of them.
+        let copies = try shared.copies(replaying: journal)
+        #expect(copies.map { $0.takeMovedRecords() } == [1_502, 0])
+    }
+
     @Test("take part in nothing until they are shared, and are given up without a trace")
     func givenUp() throws {
         try owner.save("list")
