@@ -29,10 +29,20 @@ extension Share {
         return true
     }
 
-    /// What participants may do: `CKShare.removeParticipant(_:)` with themselves, and save.
+    /// What participants may do: `CKShare.removeParticipant(_:)` with themselves, or take all that they may do from
+    /// themselves, and save. What stays as it is may come with it.
     private mutating func leave(_ edit: ShareEdit, _ editor: ShareVisitor) throws(ServiceError) -> Bool {
+        var edit = edit
+        if edit.publicPermission == publicPermission { edit.publicPermission = nil }
+        if edit.allowsAccessRequests == allowsAccessRequests { edit.allowsAccessRequests = nil }
+        if edit == ShareEdit() { return false }
+        guard let own = participant(ofUser: editor.user) else { throw Self.notManager }
         var leaving = ShareEdit()
-        leaving.removals = participant(ofUser: editor.user).map { [$0.id] } ?? []
+        if edit.puts.count == 1, edit.puts[0].id == own.id, edit.puts[0].permission == .none {
+            leaving.puts = edit.puts
+        } else {
+            leaving.removals = [own.id]
+        }
         guard edit == leaving else { throw Self.notManager }
         return leave(editor)
     }

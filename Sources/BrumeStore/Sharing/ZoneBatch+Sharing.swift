@@ -35,11 +35,11 @@ extension ZoneBatch {
         let former = existing?.sharing
         if let former { try takeReading(of: former) }
         var share: Share
-        if let known = former?.decodedShare {
-            guard
-                save.fields.puts.count == 0 && save.fields.removals.isEmpty
-                    || known.isManaged(by: caller.user, owner: owner)
-            else { throw Share.notManager }
+        if let existing, let known = former?.decodedShare {
+            // Fields as they are may come with whatever a user changes, who may send all that they have.
+            if !known.isManaged(by: caller.user, owner: owner), try changesFields(save, of: existing) {
+                throw Share.notManager
+            }
             let root = zone.sharing.roots[save.name].map { zone[$0].name } ?? ""
             guard change.root.isEmpty || change.root == root else { throw ZoneBatch.rootStays }
             share = known

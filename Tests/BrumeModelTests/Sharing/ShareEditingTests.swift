@@ -56,6 +56,31 @@ struct ShareEditingTests {
         #expect(sample.share.participants.map(\.id) == ["a", "c"], "what was for them goes with them")
     }
 
+    @Test("who takes part and sends what stays as it is may leave with it, also by taking all from themselves")
+    func leavingWithMore() throws {
+        for permission in [nil, Share.Permission.none] {
+            let sample = try sample()
+            let (publicPermission, allows) = (sample.share.publicPermission, sample.share.allowsAccessRequests)
+            #expect(try !sample.edit(by: bob) { $0.publicPermission = publicPermission })
+            #expect(
+                code {
+                    try sample.edit(by: bob) { edit in
+                        edit.puts = ["b", "c"].map { .init(id: $0, invitee: nil, permission: .none) }
+                    }
+                } == .permissionFailure)
+            #expect(
+                try sample.edit(by: bob) { edit in
+                    (edit.publicPermission, edit.allowsAccessRequests) = (publicPermission, allows)
+                    if let permission {
+                        edit.puts = [.init(id: "b", invitee: nil, permission: permission)]
+                    } else {
+                        edit.removals = ["b"]
+                    }
+                })
+            #expect(!sample.share.participants.map(\.id).contains("b"))
+        }
+    }
+
     @Test("nobody changes the owner's part")
     func ownersPart() throws {
         let sample = try sample()

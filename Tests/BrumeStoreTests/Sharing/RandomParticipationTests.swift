@@ -180,6 +180,8 @@ struct RandomParticipationTests {
         private func refusal(of edit: ShareEdit, by editor: String, in name: String, _ zone: Zone) -> ErrorCode? {
             if editor == Desk.sharer { return nil }
             guard let part = zone.parts[editor] else { return .zoneNotFound }
+            var edit = edit
+            if edit.publicPermission == zone.publicPermission { edit.publicPermission = nil }
             if part.isAdministrator || edit == ShareEdit() { return nil }
             var leaving = ShareEdit()
             leaving.removals = id(of: editor, in: name).map { [$0] } ?? []
