@@ -33,7 +33,15 @@ extension Shard {
             let zones = request.sharedZones ?? []
             guard
                 zones.contains(where: { loaded.database.sharedZones.zone(ZoneID(name: $0.name, owner: owner)) != nil })
-            else { return serve(request, ticket: ticket, byteCount: byteCount, in: nothing(of: id), to: responder) }
+            else {
+                if case .modifyRecords(let modification) = request,
+                    let results = loaded.database.resultsInZonesLeft(modification, of: owner)
+                {
+                    return gate.whenDurable(
+                        loaded.lastPosition, of: loaded, .success(.recordsModified(results)), to: responder)
+                }
+                return serve(request, ticket: ticket, byteCount: byteCount, in: nothing(of: id), to: responder)
+            }
             send(request, ticket: ticket, byteCount: byteCount, in: id, on: server.shard(of: id), to: responder)
         }
     }

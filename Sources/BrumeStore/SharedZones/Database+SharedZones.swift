@@ -20,6 +20,22 @@ extension Database {
         return finish(builder, nowMilliseconds: nowMilliseconds)
     }
 
+    /// What a request in zones of another user is answered by the user's own database, which lists none of them as
+    /// theirs, if they left some: nothing is there to be deleted any more, so deletions alone succeed, as they do when a
+    /// share is left again. Nil if they left none.
+    ///
+    /// - Parameter owner: Of the zones.
+    package func resultsInZonesLeft(
+        _ request: ModifyRecordsRequest<CheckedFields>, of owner: String
+    ) -> [ZoneModificationResult<SharedBytes>]? {
+        let hasEnded = request.zones.map { sharedZones.hasEnded(ZoneID(name: $0.zone.name, owner: owner)) }
+        guard hasEnded.contains(true) else { return nil }
+        return zip(request.zones, hasEnded).map { zone, hasEnded in
+            guard hasEnded, zone.saves.isEmpty else { return ZoneBatch.refusal(of: zone, Database.noPartInZone) }
+            return ZoneModificationResult(saves: [], deletions: zone.deletions.map { zone.refusedDeletions[$0] })
+        }
+    }
+
     /// Takes what an owner's database said of the user's part in a zone. Nil if that is known, or newer news came.
     package func note(_ news: SharedZoneNews, nowMilliseconds: Int64) -> Commit? {
         var builder = CommitBuilder(sequence: sequence + 1)

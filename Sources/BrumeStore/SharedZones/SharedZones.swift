@@ -58,6 +58,9 @@ package struct SharedZones: Equatable, Sendable {
         return entries[index].zone
     }
 
+    /// Whether the user took part in a zone of that name and owner, and does no longer, as far as that is remembered.
+    func hasEnded(_ id: ZoneID) -> Bool { indexOfID[id].map { entries[$0].isEnded } ?? false }
+
     /// Whether the user takes part in the zone that an owner is asked for, as far as is known.
     package func lists(_ zone: AskedZone) -> Bool {
         entries.contains { entry in

@@ -122,6 +122,23 @@ struct SharedDatabaseTests {
         #expect(try a.fetch(["bread"], in: ZoneID(name: "list")).texts == ["unknownItem"])
     }
 
+    @Test("is left again by the same request, and by another one, where nothing else of the zone was shared")
+    func leavingAgain() throws {
+        let server = try Self.server()
+        let (a, b) = (try server.connect(account: "a"), try server.connect(account: "b"))
+        let (zone, plans) = (ZoneID(name: "list", owner: a.user), ZoneID(name: "plans", owner: a.user))
+        let operation = [UInt8](repeating: 1, count: 16)
+        try b.accept(try a.shareZone("list", publicPermission: .readWrite))
+        for _ in 0..<2 {
+            #expect(try b.modify(zone, deleting: [Names.zoneShare], operation: operation).deletions == [nil])
+        }
+        #expect(try b.modify(zone, deleting: [Names.zoneShare, "milk"]).deletions == [nil, nil])
+        let result = try b.modify(zone, saving: ["bread"], deleting: [Names.zoneShare])
+        #expect(result.saves.codes == [.zoneNotFound] && result.deletions.map(\.?.code) == [.zoneNotFound])
+        // Of one that the user never had nothing is there to leave.
+        #expect(try b.modify(plans, deleting: [Names.zoneShare]).deletions.map(\.?.code) == [.zoneNotFound])
+    }
+
     @Test("loses a zone when its owner removes the participant, and gets it back with another acceptance")
     func removal() throws {
         let server = try Self.server()
