@@ -267,6 +267,10 @@ package enum Limits {
     /// Each is looked for among a share's hundred participants.
     package static let shareChangesPerRequest = itemsPerRequest
 
+    /// What a share counts for with those who don't manage it, whatever it has: limits would tell how many are invited
+    /// or blocked. With fifty of either it has less, and with all that may be about seven times as much.
+    package static let shareBytesCharged = 8 * 1024
+
     /// Bytes of the stored shares that one request reads beside their fields, to change and to show them: some 10
     /// nanoseconds a byte. It is ten times what the largest share takes.
     package static let shareBytesPerRequest = 2 * 1024 * 1024

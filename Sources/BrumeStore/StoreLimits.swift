@@ -99,10 +99,6 @@ package enum StoreLimits {
     /// Bytes of a file beside the store's that is checked with a folder: some hundred thousand accounts.
     package static let otherFileBytes = 256 * 1024 * 1024
 
-    /// What a share counts for with those who don't manage it, whatever it has: limits would tell how many are invited
-    /// or blocked. With fifty of either it has less, and with all that may be about seven times as much.
-    static let shareBytesCharged = 8 * 1024
-
     /// Parts of a user in shared trees of a zone that ended while others stayed. Of older ones their devices are not
     /// told: they start over.
     static let endedPartsPerMember = 64

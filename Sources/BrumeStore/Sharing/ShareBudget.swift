@@ -45,6 +45,5 @@ struct ShareBudget: Sendable {
             + " move those below the record first, some at a time, or share it before they come")
     private static let isSpent = ServiceError(
         .limitExceeded,
-        "the shares of this request have more participants than one request may read and show; send the item in another"
-            + " one")
+        "the request reads and shows more of shares than one request may; send the item in another one")
 }

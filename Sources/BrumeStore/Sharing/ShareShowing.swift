@@ -112,7 +112,7 @@ extension Database {
         guard let share = slots[slot].share else { return ShownRecord(showing.shown(record), readBytes: byteCount) }
         let isManager = share.isManaged(by: showing.user, owner: showing.owner)
         return ShownRecord(
-            showing.shown(record, share), ofShareWith: isManager ? byteCount : StoreLimits.shareBytesCharged)
+            showing.shown(record, share), ofShareWith: isManager ? byteCount : Limits.shareBytesCharged)
     }
 
     /// - Parameter zone: The incarnation of the zone whose records are shown.

@@ -33,7 +33,7 @@ extension ZoneBatch {
         if case .set = save.parent { throw ZoneBatch.shareHasNoParent }
         let change = modification.shares[save.name] ?? ShareSave()
         let former = existing?.sharing
-        if let former { try takeReading(of: former) }
+        if let former { try takeReading(of: former, isFirst: true) }
         var share: Share
         if let existing, let known = former?.decodedShare {
             // Fields as they are may come with whatever a user changes, who may send all that they have.
@@ -71,7 +71,7 @@ extension ZoneBatch {
         _ save: RecordSave<CheckedFields>, _ existing: RecordSlot
     ) throws(ServiceError) -> Bool {
         if hasShares, member != nil, save.type == Names.shareType, let part = existing.sharing {
-            try takeReading(of: part)
+            try takeReading(of: part, isFirst: false)
             if let share = part.decodedShare, let viewer = share.viewer(caller.user, owner: owner),
                 let change = share.shown(to: viewer)
             {
@@ -95,7 +95,7 @@ extension ZoneBatch {
     /// shown enough of shares.
     mutating func shown(_ record: SharedBytes) throws(ServiceError) -> SharedBytes {
         let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
-        try takeReading(of: part)
+        try takeReading(of: part, isFirst: false)
         let showing = ShareShowing(
             owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses)
         guard let share = part.decodedShare else { return showing.shown(record) }
@@ -103,16 +103,18 @@ extension ZoneBatch {
         return showing.shown(record, share)
     }
 
-    private mutating func takeReading(of part: SharingPart) throws(ServiceError) {
-        let isHidden = member != nil && !part.storedShare.isEmpty
-        try shareBudget.takeReading(of: isHidden ? StoreLimits.shareBytesCharged : part.storedShare.count)
+    /// - Parameter isFirst: Whether it is the one time in each save for which a user who does not own the zone is
+    ///   charged.
+    private mutating func takeReading(of part: SharingPart, isFirst: Bool) throws(ServiceError) {
+        if member == nil { return try shareBudget.takeReading(of: part.storedShare.count) }
+        if isFirst, !part.storedShare.isEmpty { try shareBudget.takeReading(of: Limits.shareBytesCharged) }
     }
 
     /// The bytes that a save over a record counts for.
     func mergedBytes(of existing: RecordSlot) -> Int {
         guard member != nil, existing.marks.contains(.sharing), let part = existing.sharing, !part.storedShare.isEmpty
         else { return existing.byteCount }
-        return existing.byteCount - part.byteCount + StoreLimits.shareBytesCharged
+        return existing.byteCount - part.byteCount + Limits.shareBytesCharged
     }
 
     /// What a save of a record that concerns sharing is answered with. A root that the client knows comes without its

@@ -193,7 +193,10 @@ extension LimitsPageTests {
         ("`operation_id`", [16]),
         ("`client_token`", [Model.clientTokenBytes]),
         ("changes of participants", [Model.shareChangesPerRequest]),
-        ("bytes of stored shares", [Model.shareBytesPerRequest, Model.participantsShownPerRequest]),
+        (
+            "bytes of stored shares",
+            [Model.shareBytesCharged, Model.shareBytesPerRequest, Model.participantsShownPerRequest]
+        ),
         ("a share's URL", [Model.shareURLBytes]),
         ("URLs that lead nowhere", [Service.shareLinkFailuresPerMinute]),
         ("new records in zones of others", [Service.takenNamesPerMinute]),
