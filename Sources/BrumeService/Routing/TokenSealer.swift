@@ -89,7 +89,8 @@ package struct TokenSealer {
         guard let body = version >= Self.version ? openBody(of: bytes) : openFormerBody(of: bytes) else {
             throw ServiceError(
                 .invalidArguments,
-                "the token was not made by this server; use one from an earlier answer, or none to start over")
+                "the token was not made by this server for such changes; use one from an earlier answer of this kind, or"
+                    + " none to start over")
         }
         guard body[0] == kind.rawValue, Array(body.suffix(Self.scopeByteCount)) == scope else {
             throw ServiceError(

@@ -167,6 +167,11 @@ extension ShareCommands {
                 if user.lookupInfo == nil, !user.isURL {
                     throw CommandError(.failed, "no invitation for whoever comes first waits to be used")
                 }
+                if share.owner.userIdentity.userRecordID?.recordName == user.text {
+                    throw CommandError(
+                        .failed, "the owner of a share always takes part",
+                        hint: "brume shares delete ends a share, for its owner")
+                }
                 throw noParticipant
             }
             for participant in participants { share.removeParticipant(participant) }
@@ -203,7 +208,7 @@ extension ShareCommands {
     }
 
     private static let noParticipant = CommandError(
-        .failed, "no participant of that name; name them as `brume shares show` prints them")
+        .notFound, "no participant of that name; name them as `brume shares show` prints them")
 
     /// Another command for the same share.
     private static func command(_ name: String, _ share: CKShare, _ invocation: Invocation) -> String {

@@ -162,8 +162,11 @@ enum ShareCommands {
         if let root = place.root {
             guard let share = try await database.record(for: root).share else {
                 throw CommandError(
-                    .notFound, "\(root.recordName) is not shared\(isOwn ? "" : " by itself")",
-                    hint: isOwn ? "brume shares create \(zone) \(root.recordName) shares it" : "")
+                    .notFound, "\(root.recordName) is not shared by itself",
+                    hint: isOwn
+                        ? "brume shares list \(zone) shows what is, brume shares create \(zone) \(root.recordName) shares it,"
+                            + " unless a record above it is shared"
+                        : "")
             }
             id = share.recordID
         }

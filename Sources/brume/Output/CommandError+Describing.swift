@@ -78,7 +78,9 @@ extension CommandError {
         switch ErrorCode(rawValue: Int32(truncatingIfNeeded: code)) {
         // The token is right, and what its account may do is ruled elsewhere.
         case .permissionFailure: return ""
-        case .zoneNotFound: return "brume zones create NAME makes a zone, brume zones list shows those that exist"
+        case .zoneNotFound:
+            return
+                "brume zones list shows the zones that exist, brume zones create NAME makes one; where another user's can be meant it is named with --owner"
         default: break
         }
         return switch self.code(ofError: code) {
