@@ -20,9 +20,9 @@ extension Database {
         return finish(builder, nowMilliseconds: nowMilliseconds)
     }
 
-    /// What a request in zones of another user is answered by the user's own database, which lists none of them as
-    /// theirs, if they left some: nothing is there to be deleted any more, so deletions alone succeed, as they do when a
-    /// share is left again. Nil if they left none.
+    /// What a request in zones of another user is answered if the user takes part in none of them, and has left some:
+    /// nothing is there to be deleted any more, so deletions alone succeed, as they do when a share is left again. Nil
+    /// if the user has left none.
     ///
     /// - Parameter owner: Of the zones.
     package func resultsInZonesLeft(
