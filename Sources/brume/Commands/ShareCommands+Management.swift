@@ -208,7 +208,7 @@ extension ShareCommands {
     }
 
     private static let noParticipant = CommandError(
-        .notFound, "no participant of that name; name them as `brume shares show` prints them")
+        .failed, "no participant of that name; name them as `brume shares show` prints them")
 
     /// Another command for the same share.
     private static func command(_ name: String, _ share: CKShare, _ invocation: Invocation) -> String {
