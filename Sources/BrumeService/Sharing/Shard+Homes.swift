@@ -136,10 +136,13 @@ extension Shard {
             do throws(ServiceError) {
                 let loaded = try outcome.get()
                 if let refusal = writeRefusal { throw refusal }
-                if let commit = try loaded.database.leave(zone, user: user, nowMilliseconds: wallClockMilliseconds) {
+                let left = loaded.database.leave(zone, user: user, nowMilliseconds: wallClockMilliseconds)
+                if let commit = left.commit {
                     guard append(commit, to: loaded, origin: .server, by: nil) else { throw .databaseLost }
                 }
-                gate.whenDurable(loaded.lastPosition, of: loaded) { done($0) }
+                if left.isAll { return gate.whenDurable(loaded.lastPosition, of: loaded) { done($0) } }
+                // The rest in a turn of its own.
+                loop.execute { [self] in leave(zone, in: id, user: user, done) }
             } catch {
                 // What is damaged shows nobody anything, and must not keep the account from going.
                 done(databases.isUnloadable(id) ? nil : error)

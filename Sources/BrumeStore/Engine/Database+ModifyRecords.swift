@@ -31,6 +31,7 @@ extension Database {
         var referenceBudget = ReferenceBudget()
         var shareBudget = ShareBudget()
         var takenNames = takenNames
+        var leavingRoom = StoreLimits.shareBytesLeftPerCommit
         for modification in request.zones {
             switch zoneIndex(of: modification.zone, for: caller) {
             case .failure(let error):
@@ -46,8 +47,8 @@ extension Database {
                     if !shares.isEmpty {
                         results.append(
                             leave(
-                                modification, shares, zoneAt: index, caller, nowMilliseconds: nowMilliseconds,
-                                into: &builder))
+                                modification, shares, zoneAt: index, caller, room: &leavingRoom,
+                                nowMilliseconds: nowMilliseconds, into: &builder))
                         continue
                     }
                 }

@@ -54,32 +54,45 @@ extension Database {
 
     /// A user who takes part in shares of a zone leaves them; any other has nothing to leave.
     ///
-    /// - Parameter shares: Their names; nil for all in which the user takes part.
+    /// - Parameters:
+    ///   - shares: Their names; nil for all in which the user takes part.
+    ///   - room: The bytes of stored shares that may still be changed. Shares that find none stay for another commit.
+    /// - Returns: How many of the shares the user takes no part in any more, from the first on; and why not in the
+    ///   others.
     private func leave(
-        _ shares: [String]? = nil, zoneAt index: Int, _ caller: Caller, nowMilliseconds: Int64,
+        _ shares: [String]? = nil, zoneAt index: Int, _ caller: Caller, room: inout Int, nowMilliseconds: Int64,
         into builder: inout CommitBuilder
-    ) -> ServiceError? {
-        guard let member = member(caller, ofZoneAt: index) else { return nil }
-        for name in shares ?? zoneStates[index].shares(of: member) {
-            guard let slot = zoneStates[index].sharing.shares[name], var share = zoneStates[index][slot].share,
-                share.leave(ShareVisitor(user: caller.user, handles: []))
-            else { continue }
+    ) -> (count: Int, error: ServiceError?) {
+        guard let member = member(caller, ofZoneAt: index) else { return (shares?.count ?? 0, nil) }
+        let shares = shares ?? zoneStates[index].shares(of: member)
+        for (count, name) in shares.enumerated() {
+            guard let slot = zoneStates[index].sharing.shares[name] else { continue }
+            let part = zoneStates[index][slot].sharing
+            guard part?.storedShare.count ?? 0 <= room else { return (count, Database.sharesAreLeft) }
+            room -= part?.storedShare.count ?? 0
+            guard var share = part?.decodedShare, share.leave(ShareVisitor(user: caller.user, handles: [])) else {
+                continue
+            }
             do throws(ServiceError) {
                 try put(share, at: slot, inZoneAt: index, by: caller.user, nowMilliseconds, into: &builder)
             } catch {
-                return error
+                return (count, error)
             }
         }
-        return nil
+        return (shares.count, nil)
     }
 
-    /// A user leaves a zone; nil if they take no part in it.
-    package func leave(_ zone: AskedZone, user: String, nowMilliseconds: Int64) throws(ServiceError) -> Commit? {
-        guard let index = zoneIndexOfIncarnation[zone.incarnation] else { return nil }
+    /// A user leaves a zone, or as many of its shares as one commit may change.
+    ///
+    /// - Returns: The commit, if there is anything to leave, and whether it was all.
+    package func leave(_ zone: AskedZone, user: String, nowMilliseconds: Int64) -> (commit: Commit?, isAll: Bool) {
+        guard let index = zoneIndexOfIncarnation[zone.incarnation] else { return (nil, true) }
         var builder = CommitBuilder(sequence: sequence + 1)
-        let caller = Caller(user: user, isOwner: false)
-        if let error = leave(zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder) { throw error }
-        return finish(builder, nowMilliseconds: nowMilliseconds)
+        var room = StoreLimits.shareBytesLeftPerCommit
+        let left = leave(
+            zoneAt: index, Caller(user: user, isOwner: false), room: &room, nowMilliseconds: nowMilliseconds,
+            into: &builder)
+        return (finish(builder, nowMilliseconds: nowMilliseconds), left.error == nil)
     }
 
     /// What a user does with the zones of another who asks to save and delete them: nobody makes zones for others, and
@@ -88,9 +101,10 @@ extension Database {
         _ request: ModifyZonesRequest, _ caller: Caller, nowMilliseconds: Int64
     ) -> Decision<ModifyZonesResult> {
         var builder = CommitBuilder(sequence: sequence + 1)
+        var room = StoreLimits.shareBytesLeftPerCommit
         let deletions = request.deletions.map { zone -> ServiceError? in
             guard case .success(let index) = zoneIndex(of: zone, for: caller) else { return nil }
-            return leave(zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder)
+            return leave(zoneAt: index, caller, room: &room, nowMilliseconds: nowMilliseconds, into: &builder).error
         }
         return Decision(
             answer: ModifyZonesResult(
@@ -110,12 +124,14 @@ extension Database {
     /// What a user does who deletes shares in which they take part: they leave, and do nothing else there.
     func leave(
         _ modification: ZoneModification<CheckedFields>, _ shares: [String], zoneAt index: Int, _ caller: Caller,
-        nowMilliseconds: Int64, into builder: inout CommitBuilder
+        room: inout Int, nowMilliseconds: Int64, into builder: inout CommitBuilder
     ) -> ZoneModificationResult<SharedBytes> {
-        let problem = leave(shares, zoneAt: index, caller, nowMilliseconds: nowMilliseconds, into: &builder)
+        let left = leave(
+            shares, zoneAt: index, caller, room: &room, nowMilliseconds: nowMilliseconds, into: &builder)
+        let numbers = Dictionary(shares.enumerated().map { ($1, $0) }) { first, _ in first }
         var result = ZoneBatch.refusal(of: modification, Database.isLeft)
-        for (item, name) in modification.deletions.enumerated() where shares.contains(name) {
-            result.deletions[item] = problem
+        for (item, name) in modification.deletions.enumerated() {
+            if let number = numbers[name] { result.deletions[item] = number < left.count ? nil : left.error }
         }
         return result
     }
@@ -155,6 +171,10 @@ extension Database {
 
     private static let onlyOwnerMakesZones = ServiceError(
         .permissionFailure, "a zone can't be made in another user's database; save it in the private one")
+    private static let sharesAreLeft = ServiceError(
+        .zoneBusy,
+        "the user leaves shares that are too large together for one time; some are left: send the request again for the"
+            + " others", retryAfterMilliseconds: 100)
     private static let isLeft = ServiceError(
         .permissionFailure, "the request leaves the zone, and so can't change anything else there; send two requests")
 }

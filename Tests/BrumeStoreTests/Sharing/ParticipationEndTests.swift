@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeRecord
 import BrumeTestKit
 import Testing
 
@@ -7,6 +8,51 @@ import Testing
 /// How users cease to take part in a zone that is shared as a whole (Documentation/CloudKit.md, Sharing).
 @Suite("The share of a zone that ends")
 struct ParticipationEndTests {
+    @Test("ends in parts where the shares that a user leaves are too large for one commit, and nothing is lost")
+    func leftInParts() throws {
+        let shared = SharedDesk()
+        let guest = SharedDesk.guest
+        let desk = shared.desk(of: guest)
+        let count = 20
+        for number in 0..<count {
+            try shared.admit([guest], toRecord: "r\(number)")
+            var edit = ShareEdit()
+            edit.blocks = (0..<400).map { RandomShare.user(1_000 + $0) }
+            for _ in 0..<2 {
+                let tag = try #require(shared.owner.record("s-r\(number)")).system.changeTag
+                let saved = shared.owner.modify(
+                    saves: [.of("s-r\(number)", type: Names.shareType, tag: tag)],
+                    shares: ["s-r\(number)": ShareSave(edit: edit)])
+                #expect(saved.result.saveCodes == [nil])
+                edit.blocks = (0..<400).map { RandomShare.user(2_000 + $0) }
+            }
+        }
+        let names = (0..<count).map { "s-r\($0)" }
+        let state = shared.database.zoneStates[1]
+        let sizes = names.map { state[state.sharing.shares[$0]!].sharing!.storedShare.count }
+        #expect(sizes.reduce(0, +) > StoreLimits.shareBytesLeftPerCommit)
+        // Some at a time, as the request that is sent again finds them.
+        let first = desk.modify(deletions: names).result
+        let done = first.deletionCodes.count { $0 == nil }
+        #expect((1..<count).contains(done))
+        #expect(first.deletionCodes == (0..<count).map { $0 < done ? nil : .zoneBusy })
+        #expect(first.deletions.last??.retryAfterMilliseconds ?? 0 > 0)
+        #expect(
+            shared.database.zoneStates[1].shares(of: try #require(shared.database.zoneStates[1].member(guest))).count
+                == count - done)
+        var rounds = 0
+        while shared.database.start(of: guest, inZoneNamed: "notes") != nil {
+            let decision = desk.deleteZone("notes")
+            let codes = decision.answer.deletions.map(\.?.code)
+            #expect(codes == [nil] || codes == [.zoneBusy])
+            #expect(decision.commit != nil)
+            rounds += 1
+        }
+        #expect((1...3).contains(rounds))
+        shared.expectSound()
+        #expect(shared.database.zoneStates[1].problemWithTrees == nil)
+    }
+
     private let shared = SharedDesk()
     private let guest = SharedDesk.guest
     private let other = SharedDesk.other
