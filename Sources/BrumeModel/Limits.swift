@@ -267,9 +267,13 @@ package enum Limits {
     /// Each is looked for among a share's hundred participants.
     package static let shareChangesPerRequest = itemsPerRequest
 
-    /// What a share counts for with those who don't manage it, whatever it has: limits would tell how many are invited
-    /// or blocked. With fifty of either it has less, and with all that may be about seven times as much.
-    package static let shareBytesCharged = 8 * 1024
+    /// What a share counts for with those who don't manage it, beside what they are shown: passing over all that may be
+    /// hidden in it takes some ten microseconds. The same whatever there is, or limits would tell how many are invited
+    /// or blocked.
+    package static let shareBytesCharged = 2 * 1024
+
+    /// The same for a save by which somebody leaves it, for which all is read: the most that it may have.
+    package static let shareBytesChargedToLeave = 64 * 1024
 
     /// Bytes of the stored shares that one request reads beside their fields, to change and to show them: some 10
     /// nanoseconds a byte. It is ten times what the largest share takes.

@@ -23,7 +23,16 @@ struct ShareCoderTests {
                 #expect(share.problem == nil, here)
                 #expect(share.participant(ofUser: RandomShare.owner) == nil, here)
                 for blocked in share.blockedUsers { #expect(share.permission(ofUser: blocked) == .none, here) }
-                #expect(try ShareCoder.encode(share).decoded(ShareCoder.decode) == share, here)
+                let bytes = ShareCoder.encode(share)
+                #expect(try bytes.decoded(ShareCoder.decode) == share, here)
+                let front = try bytes.decoded(ShareCoder.decodeFront)
+                #expect(front.participants == share.participants.filter(\.isAccepted), here)
+                #expect(front.requesters.isEmpty && front.blockedUsers.isEmpty && front.shown == share.shown, here)
+                for user in (1...6).map(RandomShare.user) {
+                    let viewer = front.viewer(user, owner: RandomShare.owner)
+                    guard case .participant? = viewer else { continue }
+                    #expect(front.seen(by: viewer!) == share.seen(by: viewer!), here)
+                }
                 try checkViews(of: share, here)
                 let tag = share.shown?.changeTag ?? random.changeTag
                 let participants = share.participants.filter { $0.isAccepted && $0.role != .administrator }.map(\.user)
@@ -64,6 +73,7 @@ struct ShareCoderTests {
             return HostileBytes(ShareCoder.encode(random.share)) { bytes in
                 let share = try ShareCoder.decode(bytes)
                 if let problem = share.problem { Issue.record("it was read: \(problem)") }
+                if let problem = try? ShareCoder.decodeFront(bytes).problem { Issue.record("in part: \(problem)") }
             }
         }
         for share in shares { try share.readCutAnywhere() }

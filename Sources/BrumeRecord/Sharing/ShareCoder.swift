@@ -60,6 +60,43 @@ package enum ShareCoder {
         return share
     }
 
+    /// What of a share those are shown who take part and don't manage it: without the invitations that nobody has
+    /// accepted, requests and blocks. They are passed over as bytes, so that what is hidden takes next to no time, and
+    /// none of it tells how much there is.
+    package static func decodeFront(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> Share {
+        var front: [UInt8] = []
+        var reader = WireReader(bytes)
+        while true {
+            let element: WireReader.Element?
+            do throws(WireReader.Damage) {
+                element = try reader.next()
+            } catch {
+                throw damaged("it is no protobuf message")
+            }
+            guard let element else { break }
+            if element.number == Numbers.requesters || element.number == Numbers.blockedUsers { continue }
+            if element.number == Numbers.participants, !isAccepted(element.content) { continue }
+            front.append(contentsOf: bytes[element.range])
+        }
+        return try front.withUnsafeBytes { bytes in Result { () throws(ServiceError) in try decode(bytes) } }.get()
+    }
+
+    private static func isAccepted(_ participant: UnsafeRawBufferPointer) -> Bool {
+        var reader = WireReader(participant)
+        while let element = try? reader.next() {
+            if element.number == Numbers.acceptance { return element.scalar != 0 }
+        }
+        return false
+    }
+
+    /// Fields of `StoredShare`, and of `StoredParticipant`.
+    private enum Numbers {
+        static let participants: UInt64 = 4
+        static let requesters: UInt64 = 5
+        static let blockedUsers: UInt64 = 6
+        static let acceptance: UInt64 = 6
+    }
+
     private static func shownChange(
         _ message: MessageArena.Pointer<Brume__Store__V1__StoredShownChange>
     ) throws(ServiceError) -> ShownChange {

@@ -65,9 +65,20 @@ extension ShownChange {
 
 extension SharingPart {
     /// The share in a record that was checked when it came into memory; nil for all other records.
-    var decodedShare: Share? {
+    var decodedShare: Share? { decoded(by: ShareCoder.decode) }
+
+    /// What of it those are shown who don't manage it: see ``ShareCoder/decodeFront(_:)``.
+    var decodedFront: Share? { decoded(by: ShareCoder.decodeFront) }
+
+    /// The share as far as a user may be shown it.
+    func share(shownTo user: String, owner: String) -> Share? {
+        if user != owner, let front = decodedFront, !front.isManaged(by: user, owner: owner) { return front }
+        return decodedShare
+    }
+
+    private func decoded(by decode: (UnsafeRawBufferPointer) throws(ServiceError) -> Share) -> Share? {
         if storedShare.isEmpty { return nil }
-        guard let share = try? storedShare.withUnsafeBytes({ try ShareCoder.decode($0) }) else {
+        guard let share = try? storedShare.withUnsafeBytes({ try decode($0) }) else {
             preconditionFailure("a share that was checked can't be read")
         }
         return share
@@ -109,10 +120,12 @@ extension Database {
         let byteCount = slots.byteCount(of: slot)
         guard slots.marks(of: slot).contains(.sharing) else { return ShownRecord(record, readBytes: byteCount) }
         let showing = showing(to: user(), zone: zone())
-        guard let share = slots[slot].share else { return ShownRecord(showing.shown(record), readBytes: byteCount) }
+        guard let part = slots[slot].sharing, let share = part.share(shownTo: showing.user, owner: showing.owner) else {
+            return ShownRecord(showing.shown(record), readBytes: byteCount)
+        }
+        let shown = showing.shown(record, share)
         let isManager = share.isManaged(by: showing.user, owner: showing.owner)
-        return ShownRecord(
-            showing.shown(record, share), ofShareWith: isManager ? byteCount : Limits.shareBytesCharged)
+        return ShownRecord(shown, ofShareWith: isManager ? byteCount : Limits.shareBytesCharged + shown.count)
     }
 
     /// - Parameter zone: The incarnation of the zone whose records are shown.

@@ -32,31 +32,47 @@ extension ZoneBatch {
     ) throws(ServiceError) -> SharingPart? {
         if case .set = save.parent { throw ZoneBatch.shareHasNoParent }
         let change = modification.shares[save.name] ?? ShareSave()
-        let former = existing?.sharing
-        if let former { try takeReading(of: former, isFirst: true) }
-        var share: Share
-        if let existing, let known = former?.decodedShare {
-            // Fields as they are may come with whatever a user changes, who may send all that they have.
-            if !known.isManaged(by: caller.user, owner: owner), try changesFields(save, of: existing) {
-                throw Share.notManager
-            }
-            let root = zone.sharing.roots[save.name].map { zone[$0].name } ?? ""
-            guard change.root.isEmpty || change.root == root else { throw ZoneBatch.rootStays }
-            share = known
-        } else {
-            share = Share(secret: try plan.secret(ofShare: save.name))
-        }
-        let isChanged = try share.apply(
-            change.edit, by: ShareVisitor(user: caller.user, handles: []), owner: owner,
-            nowMilliseconds: nowMilliseconds, newSecret: { nextSecret() })
-        guard let existing, let former, let known = former.decodedShare else {
+        guard let existing, let former = existing.sharing, let known = try read(former) else {
+            var share = Share(secret: try plan.secret(ofShare: save.name))
+            _ = try apply(change.edit, to: &share)
             return SharingPart(storedShare: ShareCoder.encode(share))
         }
         let changesFields = try changesFields(save, of: existing)
+        let isManager = known.isManaged(by: caller.user, owner: owner)
+        // Fields as they are may come with whatever a user changes, who may send all that they have.
+        if !isManager, changesFields { throw Share.notManager }
+        let root = zone.sharing.roots[save.name].map { zone[$0].name } ?? ""
+        guard change.root.isEmpty || change.root == root else { throw ZoneBatch.rootStays }
+        var share = known
+        let isChanged = try apply(change.edit, to: &share)
         if !isChanged, !changesFields { return former }
+        if !isManager {
+            // Who leaves it, and saw a part.
+            try shareBudget.takeReading(of: Limits.shareBytesChargedToLeave)
+            share = former.decodedShare!
+            _ = try apply(change.edit, to: &share)
+        }
         share.noteChange(
             from: known, ofFields: changesFields, madeBy: ShownChange(of: existing.bytes, at: existing.position))
         return SharingPart(storedShare: ShareCoder.encode(share))
+    }
+
+    private mutating func apply(_ edit: ShareEdit, to share: inout Share) throws(ServiceError) -> Bool {
+        try share.apply(
+            edit, by: ShareVisitor(user: caller.user, handles: []), owner: owner, nowMilliseconds: nowMilliseconds,
+            newSecret: { nextSecret() })
+    }
+
+    /// Reads a share as far as the caller is shown it; nil for what is none. What others are not shown counts for
+    /// nothing with them.
+    private mutating func read(_ part: SharingPart) throws(ServiceError) -> Share? {
+        if part.storedShare.isEmpty { return nil }
+        if member != nil {
+            try shareBudget.takeReading(of: Limits.shareBytesCharged)
+            if let front = part.decodedFront, !front.isManaged(by: caller.user, owner: owner) { return front }
+        }
+        try shareBudget.takeReading(of: part.storedShare.count)
+        return part.decodedShare
     }
 
     private func changesFields(
@@ -70,13 +86,11 @@ extension ZoneBatch {
     mutating func isOfKnownVersion(
         _ save: RecordSave<CheckedFields>, _ existing: RecordSlot
     ) throws(ServiceError) -> Bool {
-        if hasShares, member != nil, save.type == Names.shareType, let part = existing.sharing {
-            try takeReading(of: part, isFirst: false)
-            if let share = part.decodedShare, let viewer = share.viewer(caller.user, owner: owner),
-                let change = share.shown(to: viewer)
-            {
-                return save.changeTag == change.changeTag
-            }
+        if hasShares, member != nil, save.type == Names.shareType, let part = existing.sharing,
+            let share = try read(part), let viewer = share.viewer(caller.user, owner: owner),
+            let change = share.shown(to: viewer)
+        {
+            return save.changeTag == change.changeTag
         }
         return existing.hasTag(save.changeTag)
     }
@@ -94,20 +108,11 @@ extension ZoneBatch {
     /// A record that concerns sharing, as the caller is shown it. Throws `limitExceeded` when the request has been
     /// shown enough of shares.
     mutating func shown(_ record: SharedBytes) throws(ServiceError) -> SharedBytes {
-        let part = record.withUnsafeBytes { StoredRecord.sharing(of: $0) }
-        try takeReading(of: part, isFirst: false)
         let showing = ShareShowing(
             owner: owner, user: caller.user, zone: secretPlace.zone, addresses: shareAddresses)
-        guard let share = part.decodedShare else { return showing.shown(record) }
-        try shareBudget.takeShowing(of: share.viewer(caller.user, owner: owner).map { share.seen(by: $0) } ?? share)
+        guard let share = try read(StoredRecord.sharing(of: record)) else { return showing.shown(record) }
+        try shareBudget.takeShowing(of: share)
         return showing.shown(record, share)
-    }
-
-    /// - Parameter isFirst: Whether it is the one time in each save for which a user who does not own the zone is
-    ///   charged.
-    private mutating func takeReading(of part: SharingPart, isFirst: Bool) throws(ServiceError) {
-        if member == nil { return try shareBudget.takeReading(of: part.storedShare.count) }
-        if isFirst, !part.storedShare.isEmpty { try shareBudget.takeReading(of: Limits.shareBytesCharged) }
     }
 
     /// The bytes that a save over a record counts for.

@@ -195,7 +195,10 @@ extension LimitsPageTests {
         ("changes of participants", [Model.shareChangesPerRequest]),
         (
             "bytes of stored shares",
-            [Model.shareBytesCharged, Model.shareBytesPerRequest, Model.participantsShownPerRequest]
+            [
+                Model.shareBytesCharged, Model.shareBytesChargedToLeave, Model.shareBytesPerRequest,
+                Model.participantsShownPerRequest,
+            ]
         ),
         ("a share's URL", [Model.shareURLBytes]),
         ("URLs that lead nowhere", [Service.shareLinkFailuresPerMinute]),
