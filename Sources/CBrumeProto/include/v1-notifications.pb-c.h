@@ -45,7 +45,8 @@ struct  Brume__V1__NotificationsRequest
   /*
    * In the first message: resume after this position; empty: after what this device acknowledged last, or else where its
    * first stream began. A device that the server does not know starts now; if the server may have known it before it was
-   * started again, `fetch_from_token` comes first. In a later message: everything up to this position has been handled.
+   * started again, `fetch_from_token` comes first, and for the shared database it always does: no acknowledgement of it is
+   * kept. In a later message: everything up to this position has been handled.
    */
   ProtobufCBinaryData position;
 };
