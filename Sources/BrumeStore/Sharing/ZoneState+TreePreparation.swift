@@ -201,12 +201,15 @@ extension ZoneState {
     }
 
     /// Whether the commit in hand moves records with others below them, except for roots of shares, below which all
-    /// stays. What it puts below them itself is looked at by itself: see ``BatchTrees/movesOthersThanRoots``.
+    /// stays. What it moves below them itself is looked at by itself, what it only changes there goes with them: see
+    /// ``BatchTrees/movesOthersThanRoots``.
     private func movesOthersThanRoots() -> Bool {
-        let sequence = lastChange.sequence
-        return trees.events.contains { event in
-            guard case .put(let slot, _, _, mayMove: true) = event, !isRoot(slot) else { return false }
-            return references.children(of: slots[slot].name).contains { slots.position(of: $0).sequence < sequence }
+        let moved = trees.events.compactMap { event -> Int32? in
+            if case .put(let slot, _, _, mayMove: true) = event { slot } else { nil }
+        }
+        let moving = Set(moved)
+        return moved.contains { slot in
+            !isRoot(slot) && references.children(of: slots[slot].name).contains { !moving.contains($0) }
         }
     }
 }

@@ -89,6 +89,25 @@ struct TreePreparationTests {
         #expect(copies.map { $0.takeMovedRecords() } == [1_502, 0])
     }
 
+    @Test("are found anew where the request moves records below the root, and changes what stands below those")
+    func changedBelowMoved() throws {
+        try owner.save("a")
+        try owner.save("b")
+        try owner.save("x", parent: .set("b"))
+        try prepare("a")
+        let saved = shared.share(
+            record: "a", inviting: [guest],
+            others: [
+                .of("x", ["n": .int64(1)], tag: owner.record("x")!.system.changeTag),
+                .of("b", tag: owner.record("b")!.system.changeTag, parent: .set("a")),
+            ])
+        #expect(saved.result.saveCodes == [nil, nil, nil, nil])
+        shared.expectSound()
+        #expect(database.zoneStates[1].problemWithTrees == nil)
+        try shared.accept(guest, record: "a")
+        #expect(try names(for: guest) == ["a", "b", "s-a", "x"])
+    }
+
     @Test("take part in nothing until they are shared, and are given up without a trace")
     func givenUp() throws {
         try owner.save("list")
