@@ -31,13 +31,15 @@ extension Database {
                 .joined()
         }
         if isChanged {
-            try put(share, at: place.slot, inZoneAt: place.zone, by: visitor.user, nowMilliseconds, into: &builder)
+            try put(
+                share, over: place.share, at: place.slot, inZoneAt: place.zone, by: visitor.user, nowMilliseconds,
+                into: &builder)
         }
         let commit = finish(builder, nowMilliseconds: nowMilliseconds)
         let news = news(of: visitor.user, inZoneNamed: zone.name, incarnation: zone.incarnation)
         precondition(news.zone != nil, "a user accepted a share, and takes no part in its zone")
         let id = ZoneID(name: zone.name, owner: id.owner)
-        // As it is now, which is not what was put: that does not know of what it is a change.
+        // Read again: what was put is told of its last shown change only where it is stored.
         let accepted = shown(
             place.slot, of: zoneStates[place.zone].slots, nil, zone: zone.incarnation, to: visitor.user)
         return Decision(
@@ -67,14 +69,16 @@ extension Database {
         let shares = shares ?? zoneStates[index].shares(of: member)
         for (count, name) in shares.enumerated() {
             guard let slot = zoneStates[index].sharing.shares[name] else { continue }
+            // One more goes through where there is any room, so that nobody has to stay.
+            if room <= 0 { return (count, Database.sharesAreLeft) }
             let part = zoneStates[index][slot].sharing
-            guard part?.storedShare.count ?? 0 <= room else { return (count, Database.sharesAreLeft) }
             room -= part?.storedShare.count ?? 0
-            guard var share = part?.decodedShare, share.leave(ShareVisitor(user: caller.user, handles: [])) else {
-                continue
-            }
+            guard let former = part?.decodedShare else { continue }
+            var share = former
+            if !share.leave(ShareVisitor(user: caller.user, handles: [])) { continue }
             do throws(ServiceError) {
-                try put(share, at: slot, inZoneAt: index, by: caller.user, nowMilliseconds, into: &builder)
+                try put(
+                    share, over: former, at: slot, inZoneAt: index, by: caller.user, nowMilliseconds, into: &builder)
             } catch {
                 return (count, error)
             }
@@ -138,17 +142,17 @@ extension Database {
 
     /// Puts a share that somebody changed who did not save it.
     ///
-    /// - Parameter user: The user who comes or goes, which gives the share another tag; nil for a change that leaves
-    ///   the tag as it is.
+    /// - Parameters:
+    ///   - former: The share as it is stored.
+    ///   - user: The user who comes or goes, which gives the share another tag; nil for a change that leaves the tag as
+    ///     it is.
     func put(
-        _ share: Share, at slot: Int32, inZoneAt index: Int, by user: String?, _ nowMilliseconds: Int64,
-        into builder: inout CommitBuilder
+        _ share: Share, over former: Share, at slot: Int32, inZoneAt index: Int, by user: String?,
+        _ nowMilliseconds: Int64, into builder: inout CommitBuilder
     ) throws(ServiceError) {
         let record = zoneStates[index][slot]
         var share = share
-        if let former = record.share {
-            share.noteChange(from: former, madeBy: ShownChange(of: record.bytes, at: record.position))
-        }
+        share.noteChange(from: former, madeBy: ShownChange(of: record.bytes, at: record.position))
         let tag = changeTag(builder.sequence).text
         let bytes = try StoredRecord.resharing(
             record.bytes, SharingPart(storedShare: ShareCoder.encode(share))

@@ -63,7 +63,8 @@ extension Database {
             visitor, through: link.key, owner: id.owner, nowMilliseconds: nowMilliseconds)
         guard outcome == .noted else { return (outcome, nil) }
         var builder = CommitBuilder(sequence: sequence + 1)
-        try put(share, at: place.slot, inZoneAt: place.zone, by: nil, nowMilliseconds, into: &builder)
+        try put(
+            share, over: place.share, at: place.slot, inZoneAt: place.zone, by: nil, nowMilliseconds, into: &builder)
         return (outcome, finish(builder, nowMilliseconds: nowMilliseconds))
     }
 
