@@ -272,8 +272,8 @@ package enum Limits {
     /// or blocked.
     package static let shareBytesCharged = 2 * 1024
 
-    /// The same for a save by which somebody leaves it, for which all is read: the most that it may have.
-    package static let shareBytesChargedToLeave = 64 * 1024
+    /// The same for a save by which somebody leaves it, for which all is read: more than a share may have.
+    package static let shareBytesChargedToLeave = 128 * 1024
 
     /// Bytes of the stored shares that one request reads beside their fields, to change and to show them: some 10
     /// nanoseconds a byte. It is ten times what the largest share takes.
