@@ -85,10 +85,10 @@ extension StoredRecord {
         }
     }
 
-    /// A checked share with a change of its as the last one.
+    /// A checked share with a change of its as the last one, without what the server keeps of sharing.
     package static func showing(_ change: ShownChange, of share: SharedBytes) throws(ServiceError) -> SharedBytes {
         SharedBytes(
-            try resharing(share, sharing(of: share)) { system in
+            try resharing(share, SharingPart()) { system in
                 (system.changeTag, system.modifier) = (change.changeTag, change.modifier)
                 system.modifiedMilliseconds = change.modifiedMilliseconds
             })
@@ -122,8 +122,8 @@ extension StoredRecord {
         return ""
     }
 
-    /// Who changed a checked record last, and when, if it is a share whose participants are told of an earlier change
-    /// than its last. Read in place, for queries.
+    /// The user and the date of the change that participants are told is the last, in a share that was changed since
+    /// then; nil for any other checked record. Read in place, for queries.
     package static func shownChange(
         of record: UnsafeRawBufferPointer
     ) -> (modifier: UnsafeRawBufferPointer, modifiedMilliseconds: Int64)? {

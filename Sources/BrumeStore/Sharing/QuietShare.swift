@@ -38,8 +38,7 @@ struct QuietEnd: Sendable {
 extension ZoneState {
     /// The share of the whole zone, if it stands elsewhere for a user.
     func quietShare(for member: ZoneMember?) -> QuietShare? {
-        guard case .zone(_, isManager: false) = member?.reach else { return nil }
-        return sharing.quietShare
+        member?.isShownLess == true ? sharing.quietShare : nil
     }
 
     /// The last change in the zone that a user is shown who takes part in all of it.
@@ -72,7 +71,7 @@ extension ZoneState {
 }
 
 extension ZoneMember {
-    /// Whether shares of the whole zone are not shown them in full.
+    /// Whether they take part in the whole zone, and are not shown all of its share.
     fileprivate var isShownLess: Bool {
         if case .zone(_, isManager: false) = reach { true } else { false }
     }
