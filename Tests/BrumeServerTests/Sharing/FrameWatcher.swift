@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeTestKit
+import Testing
 
 /// A client whose answers are compared as bytes, and that keeps every byte that it was sent.
 final class FrameWatcher {
@@ -107,5 +108,13 @@ final class FrameWatcher {
 
     func requestAccess(_ url: String) -> Request {
         Request(method: .sharesRequestAccess, bytes: coder.encodeRequestAccessRequest(url: url))
+    }
+}
+
+/// Compares answers to the same requests.
+func expectSame(_ answers: [[[UInt8]]], _ expected: [[[UInt8]]], _ comment: String) {
+    #expect(answers.count == expected.count)
+    for (index, (answer, expected)) in zip(answers, expected).enumerated() {
+        #expect(answer == expected && !answer.isEmpty, "\(comment), request \(index)")
     }
 }

@@ -135,7 +135,7 @@ struct SharedDatabaseTests {
         #expect(try b.modify(zone, deleting: [Names.zoneShare, "milk"]).deletions == [nil, nil])
         let result = try b.modify(zone, saving: ["bread"], deleting: [Names.zoneShare])
         #expect(result.saves.codes == [.zoneNotFound] && result.deletions.map(\.?.code) == [.zoneNotFound])
-        // Of one that the user never had nothing is there to leave.
+        // The user never took part in this one.
         #expect(try b.modify(plans, deleting: [Names.zoneShare]).deletions.map(\.?.code) == [.zoneNotFound])
     }
 
