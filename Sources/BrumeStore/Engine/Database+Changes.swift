@@ -81,7 +81,8 @@ extension Database {
         if token.incarnation != incarnation(ofZoneAt: index, for: caller) {
             throw ServiceError(
                 .changeTokenExpired,
-                "the token is of a zone that was deleted and made again, or that the user left and came back to; start over",
+                "the token is of a zone that was deleted and made again, or that the user left and came back to; start"
+                    + " over",
                 detail: .zoneMadeAgain)
         }
         if case .trees(let trees) = member?.reach { return try check(token, of: trees, ofZoneAt: index) }

@@ -47,7 +47,7 @@ extension ZoneBatch {
         let isChanged = try apply(change.edit, to: &share)
         if !isChanged, !changesFields { return former }
         if !isManager {
-            // Who leaves it, and saw a part.
+            // The user leaves, and the share is written with what they are not shown.
             try shareBudget.takeReading(of: Limits.shareBytesChargedToLeave)
             share = former.decodedShare!
             _ = try apply(change.edit, to: &share)

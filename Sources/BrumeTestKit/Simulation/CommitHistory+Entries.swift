@@ -10,7 +10,7 @@ extension CommitHistory {
         let changes = entry.changes.map { change in
             switch change {
             case .recordPut(let incarnation, let bytes):
-                "\(decode(bytes).map { "\($0.system.name) (\($0.fields.keys.sorted().joined()))" } ?? "?") put into \(incarnation)"
+                "\(decode(bytes).map(description) ?? "?") put into \(incarnation)"
             case .recordDeletion(let incarnation, let name, _): "\(name) deleted from \(incarnation)"
             case .zoneCreation(let incarnation, let name): "zone \(name) made as \(incarnation)"
             case .zoneDeletion(_, let name, _): "zone \(name) deleted"
@@ -23,6 +23,10 @@ extension CommitHistory {
             }
         }
         return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")
+    }
+
+    private static func description(of record: Record) -> String {
+        "\(record.system.name) (\(record.fields.keys.sorted().joined()))"
     }
 
     static func decodeEntry(_ bytes: [UInt8]) -> JournalEntry? {

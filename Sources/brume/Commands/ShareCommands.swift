@@ -164,8 +164,8 @@ enum ShareCommands {
                 throw CommandError(
                     .notFound, "\(root.recordName) is not shared by itself",
                     hint: isOwn
-                        ? "brume shares list \(zone) shows what is, brume shares create \(zone) \(root.recordName) shares it,"
-                            + " unless a record above it is shared"
+                        ? "brume shares list \(zone) shows what is, brume shares create \(zone) \(root.recordName)"
+                            + " shares it, unless a record above it is shared"
                         : "")
             }
             id = share.recordID

@@ -80,7 +80,8 @@ extension CommandError {
         case .permissionFailure: return ""
         case .zoneNotFound:
             return
-                "brume zones list shows the zones that exist, brume zones create NAME makes one; where another user's can be meant it is named with --owner"
+                "brume zones list shows the zones that exist, brume zones create NAME makes one; one that another user"
+                + " shares is named with --owner"
         default: break
         }
         return switch self.code(ofError: code) {

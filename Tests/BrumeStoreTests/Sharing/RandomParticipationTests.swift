@@ -37,7 +37,7 @@ struct RandomParticipationTests {
         var parts: [String: Part] = [:]
         /// The names of the records beside the share.
         var names = Set<String>()
-        /// Of its share's versions: the last, and the last that those are shown who don't manage it.
+        /// The tags of its share: the last one, and the last that is shown to those who don't manage it.
         var tag = ""
         var shownTag = ""
 
