@@ -99,8 +99,8 @@ package enum StoreLimits {
     /// Bytes of a file beside the store's that is checked with a folder: some hundred thousand accounts.
     package static let otherFileBytes = 256 * 1024 * 1024
 
-    /// Bytes of stored shares that one commit changes for users who leave them, and at most one share more: each is read
-    /// twice and written, some 10 nanoseconds a byte each time.
+    /// Bytes of stored shares that one commit changes for users who leave them, and at most one share more: each is
+    /// read twice and written, some 10 nanoseconds a byte each time.
     static let shareBytesLeftPerCommit = 512 * 1024
 
     /// Parts of a user in shared trees of a zone that ended while others stayed. Of older ones their devices are not
