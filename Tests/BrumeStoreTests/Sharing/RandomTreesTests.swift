@@ -264,7 +264,14 @@ private struct TreesRun {
         if other != root, generator.oneIn(4) {
             let parent: ParentChange = generator.oneIn(2) ? .set(root) : .removed
             saves.append(.of(other, tag: truth.nodes[other]?.tag ?? "", parent: parent))
+            // What stands below it may change with the same request.
+            let names = Set(saves.map(\.name))
+            let children = truth.nodes.filter { $0.value.parent == other && !names.contains($0.key) }.keys.sorted()
+            for child in children where generator.oneIn(2) {
+                saves.append(.of(child, ["n": .int64(Int64(number))], tag: truth.nodes[child]!.tag))
+            }
         }
+        if generator.oneIn(2) { saves.shuffle(using: &generator) }
         let result = shared.owner.modify(saves: saves, shares: [share: ShareSave(root: root, edit: edit)])
         if result.commit != nil { counts.shared += 1 }
         keep(result.commit)
