@@ -42,6 +42,16 @@ struct QuietShareTests {
         #expect(Array(ShownEntries(zone.feed, after: .start, nil)) == Array(zone.feed.entries(after: .start)))
     }
 
+    @Test("ends the zone where its last change for all was, and there too once the zone is loaded")
+    func end() throws {
+        let (_, _, zone) = try share()
+        let member = try #require(zone.member(SharedDesk.guest))
+        let loaded = try SharedDesk.loaded(shared.database).zoneStates[1]
+        #expect(loaded.lastChange == zone.lastChange)
+        #expect(zone.lastChange(shownTo: member) < zone.lastChange)
+        #expect(loaded.lastChange(shownTo: member) == zone.lastChange(shownTo: member))
+    }
+
     @Test("counts in a request of theirs for the same whatever it hides")
     func savedAgain() throws {
         try shared.admit(SharedDesk.guest)
