@@ -13,6 +13,8 @@ package final class ScriptedCommitLog: CommitLog, @unchecked Sendable {
     /// Commits that are not durable; nil in the place of one whose database was lost.
     private var waiting: [(position: UInt64, entry: JournalEntry?)] = []
     private var appendedPosition: UInt64 = 0
+    /// The records that commits moved between shared trees.
+    private(set) var movedRecords = 0
     private var submittedPosition: UInt64 = 0
     /// What is durable, and what the host has been told of.
     private var reachedPosition: UInt64 = 0
@@ -93,6 +95,7 @@ package final class ScriptedCommitLog: CommitLog, @unchecked Sendable {
         if fenced.contains(entry.database) { throw .fenced }
         precondition(isOpen.contains(entry.database), "a commit comes of a database that is not open")
         appendedPosition += 1
+        self.movedRecords += movedRecords
         waiting.append((appendedPosition, entry))
         return AppendedCommit(position: appendedPosition, byteCount: 100)
     }

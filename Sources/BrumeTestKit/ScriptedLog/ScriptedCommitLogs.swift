@@ -48,6 +48,9 @@ package final class ScriptedCommitLogs: CommitLogs, @unchecked Sendable {
         }
     }
 
+    /// The records that commits moved between shared trees: see ``CommitLog/append(_:movedRecords:)``.
+    package var movedRecords: Int { logs.reduce(0) { $0 + $1.movedRecords } }
+
     // MARK: What a test does
 
     /// Makes durable what was submitted: all, or up to a position of each shard's.

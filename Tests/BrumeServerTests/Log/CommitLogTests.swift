@@ -106,6 +106,18 @@ struct CommitLogTests {
         #expect(scene.logs.holds(ada) && scene.logs.holds(bob))
     }
 
+    @Test("of a journal saves what changed when its commits moved so many records that a start would take seconds")
+    func movedRecords() throws {
+        let scene = try LogScene(.journal)
+        let database = try scene.opened(ada).database
+        try scene.makeZone("one", in: database, movedRecords: SnapshotSchedule.movedRecordsMax - 1)
+        for _ in 0..<5 { scene.settle() }
+        #expect(scene.host.saved == [:])
+        try scene.makeZone("two", in: database, movedRecords: 1)
+        for _ in 0..<5 { scene.settle() }
+        #expect(scene.host.saved == [ada: 2])
+    }
+
     @Test("opens within the call what is quick to open: what it never had, too", arguments: LogKind.allCases)
     func short(_ kind: LogKind) throws {
         let ground = LogGround()

@@ -114,11 +114,11 @@ final class LogScene {
 
     /// Commits a new zone, and returns its position.
     @discardableResult
-    func makeZone(_ name: String, in database: Database) throws -> UInt64 {
+    func makeZone(_ name: String, in database: Database, movedRecords: Int = 0) throws -> UInt64 {
         let decision = database.modifyZones(
             ModifyZonesRequest(database: .private, saves: [ZoneID(name: name)]),
             caller: Caller(user: database.id.owner, isOwner: true), nowMilliseconds: 1)
-        let appended = try log.append(try #require(decision.commit).entry, movedRecords: 0)
+        let appended = try log.append(try #require(decision.commit).entry, movedRecords: movedRecords)
         #expect(appended.byteCount > 0)
         host.appendedPosition = appended.position
         host.unsaved.insert(database.id)
