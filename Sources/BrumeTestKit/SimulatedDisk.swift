@@ -6,7 +6,8 @@ internal import BrumeSystem
 /// A disk in memory that tells apart what was written and what is durable, and that fails when it is told to.
 ///
 /// ``crash(seed:)`` is a power cut: of what was not synced, each 512-byte sector is lost or kept by chance, so that
-/// writes tear; each name that was made, renamed or removed since its folder was synced is as before or as after.
+/// writes tear; each name that was made, renamed or removed since its folder was synced is as before or as after, and a
+/// folder that is not there takes what is in it along. A file that was renamed to another folder may have both names.
 /// Nothing that was synced is ever lost. What a failed sync should have written is not written by a later one, as on a
 /// real disk.
 package final class SimulatedDisk: Disk {
@@ -135,7 +136,18 @@ package final class SimulatedDisk: Disk {
     private enum NameChange {
         case set(String, Int)
         case renamed(String, String, Int)
+        /// What is left to do of a rename whose new folder was synced: the old name goes, if it is that file's still.
+        case renamedAway(String, Int)
         case removed(String)
+        case madeFolder(String)
+
+        /// The name that it gives or takes; nil for a folder's, and for a rename, which does both.
+        var path: String? {
+            switch self {
+            case .set(let path, _), .renamedAway(let path, _), .removed(let path): path
+            case .renamed, .madeFolder: nil
+            }
+        }
     }
 
     private struct State {
@@ -179,15 +191,41 @@ package final class SimulatedDisk: Disk {
         var generator = SeededGenerator(seed: seed)
         state.withLock { state in
             var names = state.durableNames
-            for (_, change) in state.nameChanges
-            where survival == .byChance ? Bool.random(using: &generator) : survival == .everything {
-                switch change {
-                case .set(let path, let content): names[path] = content
-                case .renamed(let path, let target, let content):
-                    names[path] = nil
-                    names[target] = content
-                case .removed(let path): names[path] = nil
+            var lostFolders: [String] = []
+            // By content: where it would be if it had not kept its old name.
+            var lostRenames: [Int: String] = [:]
+            func survives() -> Bool {
+                survival == .byChance ? Bool.random(using: &generator) : survival == .everything
+            }
+            // A file whose rename is lost keeps its old name, unless something else has it, or nothing.
+            func take(_ path: String, for content: Int?) {
+                if let former = names[path], former != content, let target = lostRenames[former] {
+                    names[target] = former
                 }
+                names[path] = content
+            }
+            for (_, change) in state.nameChanges {
+                switch (change, survives()) {
+                case (.set(let path, let content), true): take(path, for: content)
+                case (.renamed(let path, let target, let content), true):
+                    let isWhole = Self.folder(of: path) == Self.folder(of: target) || survives()
+                    if isWhole, names[path] == content { names[path] = nil }
+                    take(target, for: content)
+                case (.renamed(_, let target, let content), false): lostRenames[content] = target
+                case (.renamedAway(let path, let content), true):
+                    if names[path] == content { names[path] = nil }
+                case (.removed(let path), true): take(path, for: nil)
+                case (.madeFolder(let path), false): lostFolders.append(path + "/")
+                default: break
+                }
+            }
+            for folder in lostFolders {
+                let lost = Set(names.filter { $0.key.hasPrefix(folder) }.values)
+                names = names.filter { !$0.key.hasPrefix(folder) }
+                state.folders = state.folders.filter { !($0 + "/").hasPrefix(folder) }
+                // What was renamed into it has its old name still.
+                for case (_, .renamed(let path, _, let content)) in state.nameChanges
+                where lost.contains(content) && names[path] == nil { names[path] = content }
             }
             for (id, content) in state.contents.sorted(by: { $0.key < $1.key }) {
                 let survived =
@@ -285,6 +323,11 @@ package final class SimulatedDisk: Disk {
             state.contents[id] = Content(current: bytes, durable: bytes)
             state.names[path] = id
             state.durableNames[path] = id
+            var folder = path
+            while !folder.isEmpty {
+                folder = Self.folder(of: folder)
+                state.folders.insert(folder)
+            }
         }
     }
 
@@ -320,7 +363,7 @@ package final class SimulatedDisk: Disk {
             guard state.names[path] == nil else {
                 throw DiskError(call: "open", path: path, message: "the file exists")
             }
-            try Self.checkFolder(of: path, state)
+            try Self.checkFolder(Self.folder(of: path), for: path, state)
             let content = state.nextID
             state.nextID += 1
             state.contents[content] = Content()
@@ -391,7 +434,7 @@ package final class SimulatedDisk: Disk {
             guard let content = state.names[path] else {
                 throw DiskError(call: "rename", path: path, message: "no such file", isMissing: true)
             }
-            try Self.checkFolder(of: target, state)
+            try Self.checkFolder(Self.folder(of: target), for: target, state)
             state.names[path] = nil
             state.names[target] = content
             state.nameChanges.append((Self.folder(of: target), .renamed(path, target, content)))
@@ -417,22 +460,47 @@ package final class SimulatedDisk: Disk {
     }
 
     package func makeDirectory(_ path: String) throws(DiskError) {
-        try changing("mkdir", path) { state in _ = state.folders.insert(path) }
+        try changing("mkdir", path) { (state) throws(DiskError) in
+            if state.folders.contains(path) { return }
+            try Self.checkFolder(Self.folder(of: path), for: path, state)
+            state.folders.insert(path)
+            state.nameChanges.append((Self.folder(of: path), .madeFolder(path)))
+        }
     }
 
     package func syncDirectory(_ path: String) throws(DiskError) {
-        try changing("fsync", path) { state in
-            for (folder, change) in state.nameChanges where folder == path {
-                switch change {
-                case .set(let path, let content): state.durableNames[path] = content
-                case .renamed(let path, let target, let content):
-                    state.durableNames[path] = nil
-                    state.durableNames[target] = content
-                case .removed(let path): state.durableNames[path] = nil
-                }
-            }
-            state.nameChanges.removeAll { $0.folder == path }
+        try changing("fsync", path) { (state) throws(DiskError) in
+            try Self.checkFolder(path, state)
+            state.nameChanges = Self.sync(path, state.nameChanges, &state.durableNames)
         }
+    }
+
+    /// Makes the names in a folder durable, and returns the changes that are not. A rename to or from another folder
+    /// leaves at least one of the two names: when the old one is gone durably, the new one is there.
+    private static func sync(
+        _ synced: String, _ changes: [(folder: String, change: NameChange)], _ names: inout [String: Int]
+    ) -> [(folder: String, change: NameChange)] {
+        var rest: [(folder: String, change: NameChange)] = []
+        for (folder, change) in changes {
+            switch change {
+            case .renamed(let path, let target, let content)
+            where folder == synced || Self.folder(of: path) == synced:
+                // What happened to the new name before is over with this.
+                rest.removeAll { $0.change.path == target }
+                names[target] = content
+                if Self.folder(of: path) != synced {
+                    rest.append((Self.folder(of: path), .renamedAway(path, content)))
+                } else if names[path] == content {
+                    names[path] = nil
+                }
+            case _ where folder != synced: rest.append((folder, change))
+            case .set(let path, let content): names[path] = content
+            case .renamed, .madeFolder: break
+            case .renamedAway(let path, let content): if names[path] == content { names[path] = nil }
+            case .removed(let path): names[path] = nil
+            }
+        }
+        return rest
     }
 
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { SHA256.digest(bytes) }
@@ -505,9 +573,9 @@ package final class SimulatedDisk: Disk {
         path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     }
 
-    private static func checkFolder(of path: String, _ state: State) throws(DiskError) {
-        guard state.folders.contains(folder(of: path)) else {
-            throw DiskError(call: "open", path: path, message: "no such folder", isMissing: true)
+    private static func checkFolder(_ folder: String, for path: String? = nil, _ state: State) throws(DiskError) {
+        guard state.folders.contains(folder) else {
+            throw DiskError(call: "open", path: path ?? folder, message: "no such folder", isMissing: true)
         }
     }
 }

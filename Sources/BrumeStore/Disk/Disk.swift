@@ -2,7 +2,8 @@
 ///
 /// The contract is that of a POSIX file system and no more: what is written is lost in a crash until `sync` of its file
 /// has returned; a file that was made, renamed or removed may be found as before until `syncDirectory` of its folder
-/// has returned. All calls block. They may come from several threads, but never two at a time for one file.
+/// has returned. One that was renamed to another folder has at least one of its two names, and may have both until both
+/// folders are synced. All calls block. They may come from several threads, but never two at a time for one file.
 package protocol Disk: AnyObject, Sendable {
     /// Opens a file that exists, to read it.
     func openForReading(_ path: String) throws(DiskError) -> DiskFile
