@@ -29,4 +29,5 @@ extension ForwardingDisk {
     package func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
     package func syncDirectory(_ path: String) throws(DiskError) { try disk.syncDirectory(path) }
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
+    package func makeContentHash() -> any ContentHash { disk.makeContentHash() }
 }

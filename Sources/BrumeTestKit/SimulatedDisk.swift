@@ -1,5 +1,6 @@
 internal import BrumeLock
 internal import BrumeRandom
+internal import BrumeServer
 package import BrumeStore
 internal import BrumeSystem
 
@@ -504,6 +505,7 @@ package final class SimulatedDisk: Disk {
     }
 
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { SHA256.digest(bytes) }
+    package func makeContentHash() -> any ContentHash { SHA256Stream() }
 
     // MARK: Faults
 

@@ -50,6 +50,20 @@ import Testing
                 == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     }
 
+    @Test("SHA-256 of bytes that come in pieces is that of all of them")
+    func sha256InPieces() {
+        let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
+        for length in [1, 63, 64, 4096, 65_537] {
+            let stream = SHA256Stream()
+            for start in stride(from: 0, to: bytes.count, by: length) {
+                Array(bytes[start..<min(start + length, bytes.count)]).withUnsafeBytes { stream.update($0) }
+                [UInt8]().withUnsafeBytes { stream.update($0) }
+            }
+            #expect(stream.finish() == SHA256.digest(bytes), "\(length) at a time")
+        }
+        #expect(SHA256Stream().finish() == SHA256.digest([UInt8]()))
+    }
+
     @Test("random bytes have the length that was asked for and differ")
     func random() {
         #expect(SecureRandom.bytes(0).isEmpty)

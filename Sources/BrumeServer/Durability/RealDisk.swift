@@ -20,13 +20,7 @@ package final class RealDisk: Disk {
 
     package func openForReading(_ path: String) throws(DiskError) -> DiskFile { try open(path, .read) }
 
-    package func openForWriting(_ path: String) throws(DiskError) -> DiskFile {
-        // The file must exist already: `readWrite` would make it.
-        guard FileSystem.exists(absolute(path)) else {
-            throw DiskError(call: "open", path: path, message: "the file does not exist", isMissing: true)
-        }
-        return try open(path, .readWrite)
-    }
+    package func openForWriting(_ path: String) throws(DiskError) -> DiskFile { try open(path, .write) }
 
     package func create(_ path: String) throws(DiskError) -> DiskFile { try open(path, .createExclusively) }
 
@@ -115,6 +109,7 @@ package final class RealDisk: Disk {
     }
 
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { SHA256.digest(bytes) }
+    package func makeContentHash() -> any ContentHash { SHA256Stream() }
 
     private subscript(file: DiskFile) -> File {
         guard let open = state.withLock({ $0.files[file.id] }) else { preconditionFailure("a closed file is used") }
@@ -149,3 +144,5 @@ package final class RealDisk: Disk {
             isForbidden: error.isForbidden)
     }
 }
+
+extension SHA256Stream: ContentHash {}

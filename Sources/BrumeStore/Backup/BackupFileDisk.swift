@@ -203,6 +203,7 @@ package final class BackupFileDisk: Disk {
     }
 
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
+    package func makeContentHash() -> any ContentHash { disk.makeContentHash() }
 
     // MARK: What a backup does not take
 

@@ -50,6 +50,8 @@ package protocol Disk: AnyObject, Sendable {
     /// SHA-256 (FIPS 180-4), for the names of files that would be too long: the store knows no cryptography. Always the
     /// same function, since it is part of the format.
     func sha256(_ bytes: [UInt8]) -> [UInt8]
+    /// The same function for content that comes in pieces.
+    func makeContentHash() -> any ContentHash
 }
 
 /// An open file, by a number that its disk gave.

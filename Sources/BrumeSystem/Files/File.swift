@@ -9,6 +9,8 @@ package final class File: Sendable {
     package enum Mode: Sendable {
         /// The file must exist.
         case read
+        /// Must exist.
+        case write
         /// Made when it does not exist.
         case readWrite
         /// Must not exist yet.
@@ -23,6 +25,7 @@ package final class File: Sendable {
         let flags =
             switch mode {
             case .read: O_RDONLY
+            case .write: O_RDWR
             case .readWrite: O_RDWR | O_CREAT
             case .createExclusively: O_RDWR | O_CREAT | O_EXCL
             }
