@@ -66,18 +66,23 @@ package enum SnapshotFormat {
     /// The database's file. Two databases never share one: a name is its database's identity, escaped, or where that is
     /// too long, its SHA-256.
     package static func path(of database: DatabaseID, on disk: any Disk) -> String {
+        folder + "/" + name(of: database, on: disk) + suffix
+    }
+
+    /// The name that a database has among others, in a folder of files or of folders.
+    static func name(of database: DatabaseID, on disk: any Disk) -> String {
         let environment = database.environment == .production ? "production" : "development"
         let scope = database.scope == .public ? "public" : "private"
         // `+` is escaped in the parts, so that it separates them.
         let identity = "\(environment)+\(scope)+\(escaped(database.container))+\(escaped(database.owner))"
-        return folder + "/" + shortened(identity, on: disk) + suffix
+        return shortened(identity, on: disk)
     }
 
     /// The name of a file, without its suffix, for something that any text may name.
     static func fileName(_ text: String, on disk: any Disk) -> String { shortened(escaped(text), on: disk) }
 
     private static func shortened(_ name: String, on disk: any Disk) -> String {
-        name.utf8.count <= nameLimit ? name : "sha256+" + hexadecimal(disk.sha256(Array(name.utf8)))
+        name.utf8.count <= nameLimit ? name : "sha256+" + disk.sha256(Array(name.utf8)).hexadecimal
     }
 
     /// Whether a snapshot's file may have the name, as far as that can be said without knowing its database.
@@ -130,10 +135,6 @@ package enum SnapshotFormat {
             rest = rest.dropFirst(2)
         }
         return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func escaped(_ text: String) -> String {
