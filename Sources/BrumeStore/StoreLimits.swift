@@ -99,6 +99,14 @@ package enum StoreLimits {
     /// Bytes of a file beside the store's that is checked with a folder: some hundred thousand accounts.
     package static let otherFileBytes = 256 * 1024 * 1024
 
+    /// Bytes of an asset: a larger file is damaged, since nobody could have stored it. The checksums of such a one take
+    /// 256 KiB of memory.
+    package static let assetBytes: UInt64 = 64 * 1024 * 1024 * 1024
+
+    /// Bytes of an upload after which it is made durable: what a client may have to send again after a crash, a quarter
+    /// of a second of a fast network. Each time costs three syncs.
+    package static let uploadCheckpointBytes: UInt64 = 32 * 1024 * 1024
+
     /// Bytes of stored shares that one commit changes for users who leave them, and at most one share more: each is
     /// read twice and written, some 10 nanoseconds a byte each time.
     static let shareBytesLeftPerCommit = 512 * 1024
