@@ -1,0 +1,201 @@
+internal import BrumeLock
+internal import BrumeModel
+
+/// Uploads, from their beginning to the blob that they become.
+extension BlobFolder {
+    /// What there is of an upload that somebody opens.
+    package enum Opening {
+        /// A new one, or what is durable of it: then it has to catch up first.
+        case open(BlobUpload)
+        /// It has become this blob.
+        case complete(BlobName)
+        /// It is open: a client may have come back before the end of its former connection was noticed.
+        case busy
+    }
+
+    /// What is kept of an upload while nobody has it open.
+    package enum KeptUpload: Equatable, Sendable {
+        /// So much of it is durable.
+        case begun(BlobUpload.Identity, durableByteCount: UInt64)
+        case complete(BlobUpload.Identity, BlobName)
+    }
+
+    /// Begins an upload, or goes on with what is kept of it. What is kept of another one of the same user and id, of
+    /// another zone or length, is replaced.
+    package func open(_ upload: BlobUpload.Identity) throws(DiskError) -> Opening {
+        precondition(upload.byteCount <= StoreLimits.assetBytes, "an asset is larger than the store takes")
+        let name = upload.fileName(on: disk)
+        guard state.withLock({ $0.open.insert(name).inserted }) else { return .busy }
+        let closed: @Sendable () -> Void = { [self] in _ = state.withLock { $0.open.remove(name) } }
+        do throws(DiskError) {
+            try makeFolder(nil)
+            let note = try note(name + BlobUpload.noteSuffix)
+            if let note, note.upload == upload {
+                if let blob = note.blob {
+                    // It gets its name at this moment.
+                    let isUnsynced = state.withLock { $0.unsynced.contains(blob) }
+                    let isThere = isUnsynced ? true : try isDurable(blob)
+                    if isThere {
+                        closed()
+                        return isUnsynced ? .busy : .complete(blob)
+                    }
+                }
+                if let file = try openContent(name) {
+                    return .open(
+                        BlobUpload(upload, name: name, in: incoming, file: file, note: note, on: disk, closed: closed))
+                }
+            }
+            let file = try createContent(name)
+            return .open(BlobUpload(upload, name: name, in: incoming, file: file, note: nil, on: disk, closed: closed))
+        } catch {
+            closed()
+            throw error
+        }
+    }
+
+    /// Reads a note; nil for one that is missing or damaged, or whose file has another one's name.
+    private func note(_ fileName: String) throws(DiskError) -> UploadNote? {
+        let file: DiskFile
+        do throws(DiskError) {
+            file = try disk.openForReading(incoming + "/" + fileName)
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
+        defer { disk.close(file) }
+        let bytes = try disk.read(file, at: 0, length: UploadNote.byteLimit + 1)
+        guard let note = UploadNote(decoding: bytes),
+            note.upload.fileName(on: disk) + BlobUpload.noteSuffix == fileName
+        else { return nil }
+        return note
+    }
+
+    /// Opens a content for writing; nil when it is missing.
+    private func openContent(_ name: String) throws(DiskError) -> DiskFile? {
+        do throws(DiskError) {
+            return try disk.openForWriting(incoming + "/" + name + BlobUpload.contentSuffix)
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
+    }
+
+    private func createContent(_ name: String) throws(DiskError) -> DiskFile {
+        if try remove(incoming + "/" + name + BlobUpload.noteSuffix) {
+            // Otherwise a power cut might bring it back, for another content under its name.
+            try disk.syncDirectory(incoming)
+        }
+        try remove(incoming + "/" + name + BlobUpload.contentSuffix)
+        return try disk.create(incoming + "/" + name + BlobUpload.contentSuffix)
+    }
+
+    /// The uploads of which something is kept and that nobody has open, in an order that is always the same. What
+    /// belongs to no upload is removed, as far as that can be done.
+    ///
+    /// Asked when the database is opened; nobody opens an upload meanwhile. A damaged note is ignored: its client
+    /// starts over.
+    package func recoverUploads() throws(DiskError) -> [KeptUpload] {
+        let names = try disk.list(incoming)
+        if names.isEmpty { return [] }
+        // An earlier process may have left names that can be seen and are not durable yet.
+        try disk.syncDirectory(incoming)
+        let contents = Set(names.filter { $0.hasSuffix(BlobUpload.contentSuffix) })
+        let open = state.withLock { $0.open }
+        var kept = Set<String>()
+        var uploads: [KeptUpload] = []
+        for fileName in names where fileName.hasSuffix(BlobUpload.noteSuffix) {
+            let name = String(fileName.dropLast(BlobUpload.noteSuffix.utf8.count))
+            if open.contains(name) { continue }
+            let found: UploadNote?
+            do throws(DiskError) {
+                found = try note(fileName)
+            } catch {
+                // What the disk does not give stays as it is, and does not keep the others from going on.
+                kept.insert(name)
+                continue
+            }
+            guard let note = found else { continue }
+            let isComplete: Bool
+            do throws(DiskError) {
+                isComplete = if let blob = note.blob { try isDurable(blob) } else { false }
+            } catch {
+                if error.isFailedSync { throw error }
+                kept.insert(name)
+                continue
+            }
+            if isComplete, let blob = note.blob {
+                if contents.contains(name + BlobUpload.contentSuffix) {
+                    _ = try? remove(incoming + "/" + name + BlobUpload.contentSuffix)
+                }
+                uploads.append(.complete(note.upload, blob))
+            } else if contents.contains(name + BlobUpload.contentSuffix) {
+                uploads.append(.begun(note.upload, durableByteCount: note.durableByteCount))
+            } else {
+                continue
+            }
+            kept.insert(name)
+        }
+        for fileName in names where BlobFolder.isUploads(fileName) {
+            let name = String(fileName.prefix { $0 != "." })
+            let isNeeded = kept.contains(name) && !fileName.hasSuffix(temporaryFileSuffix)
+            if isNeeded || open.contains(name) { continue }
+            _ = try? remove(incoming + "/" + fileName)
+        }
+        // Otherwise a power cut might bring a note back, for another content under its name.
+        try disk.syncDirectory(incoming)
+        return uploads
+    }
+
+    /// Whether a file is one that uploads have, or a note that was being replaced.
+    private static func isUploads(_ fileName: String) -> Bool {
+        [BlobUpload.contentSuffix, BlobUpload.noteSuffix, BlobUpload.noteSuffix + temporaryFileSuffix]
+            .contains { fileName.hasSuffix($0) }
+    }
+
+    /// Forgets what is kept of an upload. False when it is open: then it stays.
+    package func forget(_ upload: BlobUpload.Identity) throws(DiskError) -> Bool {
+        let name = upload.fileName(on: disk)
+        guard state.withLock({ $0.open.insert(name).inserted }) else { return false }
+        defer { _ = state.withLock { $0.open.remove(name) } }
+        if try remove(incoming + "/" + name + BlobUpload.noteSuffix) { try disk.syncDirectory(incoming) }
+        try remove(incoming + "/" + name + BlobUpload.contentSuffix)
+        return true
+    }
+
+    /// Gives an upload that is whole its name as a blob, and closes it. The blob is durable there only when
+    /// ``syncNames(of:)`` has returned, which has to follow, whoever is still interested: until then nobody is told of
+    /// the blob.
+    package func seal(_ upload: BlobUpload, as name: BlobName) throws(DiskError) {
+        try makeFolder(name.bucket)
+        _ = state.withLock { $0.unsynced.insert(name) }
+        do throws(DiskError) {
+            try upload.seal(as: name, at: path(of: name))
+        } catch {
+            _ = state.withLock { $0.unsynced.remove(name) }
+            throw error
+        }
+    }
+
+    /// Makes the names of blobs durable that uploads were given: many at a time, since each folder is synced once.
+    package func syncNames(of blobs: [BlobName]) throws(DiskError) {
+        if blobs.isEmpty { return }
+        for bucket in Set(blobs.map(\.bucket)).sorted() { try syncBucket(bucket) }
+        try disk.syncDirectory(incoming)
+        state.withLock { $0.unsynced.subtract(blobs) }
+    }
+
+    /// Removes a file, and frees its room bit by bit; false when it was not there.
+    @discardableResult
+    private func remove(_ path: String) throws(DiskError) -> Bool {
+        let file = try? disk.openForWriting(path)
+        do throws(DiskError) {
+            try disk.remove(path)
+        } catch {
+            if let file { disk.close(file) }
+            if error.isMissing { return false }
+            throw error
+        }
+        if let file { disk.giveBack(file) }
+        return true
+    }
+}
