@@ -1,0 +1,293 @@
+import BrumeModel
+import BrumeRandom
+import Testing
+
+@testable import BrumeStore
+
+@Suite("What is known of stored assets")
+struct BlobIndexTests {
+    private static let grace: UInt32 = 100
+    private var index = BlobIndex(grace: grace)
+
+    private static func name(_ content: UInt8, _ generation: UInt64 = 1) -> BlobName {
+        BlobName(checksum: AssetChecksum([UInt8](repeating: content, count: 32))!, generation: generation)
+    }
+
+    @Test("a blob that no record names goes when its promise and the grace are over, and no sooner")
+    mutating func pending() {
+        let name = Self.name(1)
+        index.add(name, byteCount: 7, promisedUntil: 300, now: 0)
+        #expect(index.pendingByteCount == 7 && index.referencedByteCount == 0)
+        for now in [0, 100, 299] as [UInt32] { #expect(index.takeUnneeded(now: now, limit: 9) == []) }
+        #expect(index.takeUnneeded(now: 300, limit: 9) == [name])
+        #expect(index.takeUnneeded(now: 300, limit: 9) == [], "once")
+        #expect(index.pendingByteCount == 7, "it is on the disk until it is removed")
+        index.removed(name)
+        #expect(index.pendingByteCount == 0 && index.count == 0 && index.isUnknown(name))
+    }
+
+    @Test("a blob that records name stays, however often they are changed, and goes a grace after the last of them")
+    mutating func references() {
+        let name = Self.name(1)
+        index.add(name, byteCount: 7, promisedUntil: 10, now: 0)
+        index.reference(name, byteCount: 7)
+        index.reference(name, byteCount: 7)
+        #expect(index.referencedByteCount == 7 && index.pendingByteCount == 0 && index.referenceCount(of: name) == 2)
+        index.release(name, now: 50)
+        #expect(index.takeUnneeded(now: 1000, limit: 9) == [])
+        index.release(name, now: 1000)
+        #expect(index.referencedByteCount == 0, "deleting makes room at once")
+        #expect(index.takeUnneeded(now: 1099, limit: 9) == [])
+        index.reference(name, byteCount: 7)
+        #expect(index.takeUnneeded(now: 1100, limit: 9) == [])
+        index.release(name, now: 1101)
+        #expect(index.takeUnneeded(now: 1200, limit: 9) == [])
+        #expect(index.takeUnneeded(now: 1201, limit: 9) == [name])
+    }
+
+    @Test("a save or a transfer keeps a blob, and none can once it is about to go")
+    mutating func pins() {
+        let name = Self.name(1)
+        #expect(index.pin(name) == false)
+        #expect(index.promise(name, until: 9) == false)
+        index.found(name, byteCount: 7, now: 0)
+        #expect(index.copy(of: name.checksum) == nil, "what was merely found may be gone by now")
+        #expect(index.pin(name) == true)
+        index.reference(name, byteCount: 7)
+        #expect(index.copy(of: name.checksum) == name)
+        index.release(name, now: 0)
+        #expect(index.takeUnneeded(now: 500, limit: 9) == [])
+        index.unpin(name, now: 500)
+        #expect(index.takeUnneeded(now: 599, limit: 9) == [])
+        #expect(index.promise(name, until: 700) == true)
+        #expect(index.takeUnneeded(now: 600, limit: 9) == [])
+        #expect(index.takeUnneeded(now: 700, limit: 9) == [name])
+        #expect(index.pin(name) == false)
+        #expect(index.promise(name, until: 9000) == false)
+        #expect(index.copy(of: name.checksum) == nil, "an upload must not become a copy that goes")
+    }
+
+    @Test("a second copy of a content that goes is not hit by its going")
+    mutating func copies() {
+        let (first, second) = (Self.name(1, 1), Self.name(1, 2))
+        index.found(first, byteCount: 7, now: 0)
+        #expect(index.takeUnneeded(now: 100, limit: 9) == [first])
+        index.add(second, byteCount: 7, promisedUntil: 900, now: 100)
+        #expect(index.copy(of: first.checksum) == second && index.count == 2)
+        #expect(index.pin(second) == true)
+        #expect(index.pin(first) == false)
+        index.reference(second, byteCount: 7)
+        index.removed(first)
+        #expect(index.count == 1 && index.isUnknown(first) && index.copy(of: first.checksum) == second)
+        index.unpin(second, now: 5000)
+        #expect(index.takeUnneeded(now: 9000, limit: 9) == [])
+    }
+
+    @Test("a copy that can't be read is none for further uploads, and stays for the records that name it")
+    mutating func damage() {
+        let (first, second) = (Self.name(1, 1), Self.name(1, 2))
+        index.reference(first, byteCount: 7)
+        index.markDamaged(first)
+        index.markDamaged(second)
+        #expect(index.copy(of: first.checksum) == nil && index.isUnknown(second))
+        index.add(second, byteCount: 7, promisedUntil: 0, now: 0)
+        #expect(index.copy(of: first.checksum) == second)
+        #expect(index.takeUnneeded(now: 100, limit: 9) == [second])
+    }
+
+    @Test("a blob that was found before it was known to be stored is the one that was stored")
+    mutating func foundFirst() {
+        let name = Self.name(1)
+        index.found(name, byteCount: 40, now: 0)
+        index.add(name, byteCount: 7, promisedUntil: 500, now: 0)
+        #expect(index.count == 1 && index.copy(of: name.checksum) == name)
+        #expect(index.pendingByteCount == 40, "the size that it was found with")
+        #expect(index.takeUnneeded(now: 499, limit: 9) == [])
+        index.reference(name, byteCount: 7)
+        index.add(name, byteCount: 7, promisedUntil: 500, now: 100)
+        #expect(index.count == 1 && index.pendingByteCount == 0)
+    }
+
+    @Test("neither a grace without end nor a size that nobody can have stops the server")
+    mutating func extremes() {
+        index = BlobIndex(grace: .max)
+        index.found(Self.name(1), byteCount: .max, now: 5)
+        index.reference(Self.name(2), byteCount: .max)
+        index.release(Self.name(2), now: .max)
+        #expect(index.takeUnneeded(now: .max - 1, limit: 9) == [])
+    }
+
+    @Test("nothing goes while a backup holds it")
+    mutating func holding() {
+        index.found(Self.name(1), byteCount: 7, now: 0)
+        index.hold(until: 1000)
+        index.hold(until: 500)
+        #expect(index.takeUnneeded(now: 999, limit: 9) == [])
+        #expect(index.takeUnneeded(now: 1000, limit: 9) == [Self.name(1)])
+    }
+
+    @Test("one look at it costs no more than it may")
+    mutating func limits() {
+        for content in UInt8.min...UInt8.max { index.found(Self.name(content), byteCount: 1, now: 0) }
+        var taken = Set<BlobName>()
+        for _ in 0..<8 {
+            let some = index.takeUnneeded(now: 100, limit: 32)
+            #expect(some.count == 32)
+            taken.formUnion(some)
+        }
+        #expect(taken.count == 256)
+    }
+
+    @Test("is what the plainest reading of the rules says, whatever happens", arguments: 0..<50 as Range<UInt64>)
+    func random(seed: UInt64) {
+        var run = Run(seed: seed)
+        for step in 0..<2000 {
+            run.step()
+            run.check("seed \(seed), step \(step)")
+        }
+        #expect(run.goneCount > 9 && run.refusedCount > 0, "seed \(seed)")
+    }
+
+    /// Blobs by the plainest reading of the rules.
+    private struct Run {
+        private struct Blob {
+            var byteCount: UInt64
+            var references = 0
+            var pins = 0
+            var promisedUntil: UInt32 = 0
+            var lastNeeded: UInt32
+            var isPending = false
+            var wasReferenced = false
+            var isFresh = false
+            var isDamaged = false
+            var isDeleting = false
+
+            func isUnneeded(_ now: UInt32) -> Bool {
+                references == 0 && pins == 0 && promisedUntil <= now && lastNeeded + BlobIndexTests.grace <= now
+            }
+        }
+
+        private var generator: SeededGenerator
+        private var index = BlobIndex(grace: BlobIndexTests.grace)
+        private var blobs: [BlobName: Blob] = [:]
+        private var now: UInt32 = 0
+        private var heldUntil: UInt32 = 0
+        private var nextGeneration: UInt64 = 1
+        private(set) var goneCount = 0
+        private(set) var refusedCount = 0
+
+        /// The copies of each content, in the order in which they became known.
+        private var copies: [AssetChecksum: [BlobName]] = [:]
+
+        init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+        private var names: [BlobName] { blobs.keys.sorted { $0.generation < $1.generation } }
+
+        mutating func step() {
+            now += UInt32.random(in: 0...9, using: &generator)
+            let name = names.randomElement(using: &generator)
+            switch Int.random(in: 0..<16, using: &generator) {
+            case 0, 1:
+                let new = BlobIndexTests.name(UInt8.random(in: 0..<8, using: &generator), nextGeneration)
+                nextGeneration += 1
+                become(new)
+            case 13 where generator.oneIn(4):
+                guard let name, !blobs[name]!.isDeleting else { return }
+                become(name)
+            case 14 where generator.oneIn(4):
+                guard let name else { return }
+                index.markDamaged(name)
+                blobs[name]!.isDamaged = true
+            case 2..<5:
+                guard let name else { return }
+                let isKept = index.pin(name)
+                refusedCount += isKept ? 0 : 1
+                #expect(isKept == !blobs[name]!.isDeleting)
+                if isKept { blobs[name]!.pins += 1 }
+            case 5..<8:
+                guard let name, blobs[name]!.pins > 0 else { return }
+                if Bool.random(using: &generator) {
+                    index.reference(name, byteCount: blobs[name]!.byteCount)
+                    blobs[name]!.references += 1
+                    blobs[name]!.isPending = false
+                    blobs[name]!.wasReferenced = true
+                }
+                index.unpin(name, now: now)
+                blobs[name]!.pins -= 1
+                blobs[name]!.lastNeeded = now
+            case 8..<11:
+                guard let name, blobs[name]!.references > 0 else { return }
+                index.release(name, now: now)
+                blobs[name]!.references -= 1
+                blobs[name]!.lastNeeded = now
+            case 11:
+                guard let name else { return }
+                let until = now + UInt32.random(in: 0...150, using: &generator)
+                if index.promise(name, until: until) {
+                    blobs[name]!.promisedUntil = max(blobs[name]!.promisedUntil, until)
+                }
+            case 12 where generator.oneIn(9):
+                heldUntil = max(heldUntil, now + 60)
+                index.hold(until: now + 60)
+            default: sweep()
+            }
+        }
+
+        /// A blob becomes known, or is heard of again: it was stored, found, or a loaded record names it.
+        private mutating func become(_ name: BlobName) {
+            let isNew = blobs[name] == nil
+            var blob = blobs[name] ?? Blob(byteCount: UInt64.random(in: 0...50, using: &generator), lastNeeded: now)
+            if isNew { copies[name.checksum, default: []].append(name) }
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0:
+                let until = now + UInt32.random(in: 0...250, using: &generator)
+                index.add(name, byteCount: blob.byteCount, promisedUntil: until, now: now)
+                if !blob.wasReferenced { blob.isPending = true }
+                blob.isFresh = true
+                blob.promisedUntil = max(blob.promisedUntil, until)
+                blob.lastNeeded = now
+            case 1: index.found(name, byteCount: blob.byteCount, now: now)
+            default:
+                index.reference(name, byteCount: blob.byteCount)
+                blob.references += 1
+                blob.isPending = false
+                blob.wasReferenced = true
+            }
+            blobs[name] = blob
+        }
+
+        private func copy(of checksum: AssetChecksum) -> BlobName? {
+            let good = (copies[checksum] ?? []).filter { name in
+                let blob = blobs[name]!
+                return !blob.isDeleting && !blob.isDamaged && (blob.isFresh || blob.references > 0)
+            }
+            return good.first { blobs[$0]!.references > 0 } ?? good.last
+        }
+
+        private mutating func sweep() {
+            let expected = Set(blobs.filter { !$0.value.isDeleting && $0.value.isUnneeded(now) }.keys)
+            // One look may be used up by a blob that is needed by now.
+            let isShort = generator.oneIn(4)
+            let taken = Set(index.takeUnneeded(now: now, limit: isShort ? 1 : 1000))
+            #expect(taken.isSubset(of: expected) && (now >= heldUntil || taken.isEmpty))
+            if !isShort { #expect(taken == (now < heldUntil ? [] : expected)) }
+            for name in taken { blobs[name]!.isDeleting = true }
+            for name in names where blobs[name]!.isDeleting && generator.oneIn(3) {
+                index.removed(name)
+                blobs[name] = nil
+                copies[name.checksum]!.removeAll { $0 == name }
+                goneCount += 1
+            }
+        }
+
+        func check(_ comment: Comment) {
+            #expect(index.count == blobs.count, comment)
+            let referenced = blobs.values.filter { $0.references > 0 }.reduce(0) { $0 + $1.byteCount }
+            let pending = blobs.values.filter(\.isPending).reduce(0) { $0 + $1.byteCount }
+            #expect(index.referencedByteCount == referenced && index.pendingByteCount == pending, comment)
+            #expect(index.storedByteCount == blobs.values.reduce(0) { $0 + $1.byteCount }, comment)
+            for (name, blob) in blobs { #expect(index.referenceCount(of: name) == blob.references, comment) }
+            for checksum in copies.keys { #expect(index.copy(of: checksum) == copy(of: checksum), comment) }
+        }
+    }
+}
