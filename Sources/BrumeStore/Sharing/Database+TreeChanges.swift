@@ -7,7 +7,10 @@ extension Database {
     /// - Parameter types: Of the records that it changed.
     /// - Returns: For whom that is a change; nil for everybody who takes part, in a zone that is shared as a whole.
     func settleTrees(inZoneAt index: Int, changing types: [String]) -> [TouchedTree]? {
-        settleTrees(inZoneAt: index) ?? zoneStates[index].touchedByQuietChange(of: types)
+        if let touched = settleTrees(inZoneAt: index) { return touched }
+        // Looked at first: to call the method retains each part of the zone.
+        if zoneStates[index].sharing.quietShare == nil { return nil }
+        return zoneStates[index].touchedByQuietChange(of: types)
     }
 
     /// The same where records are shared by themselves; nil in every other zone.
