@@ -77,18 +77,11 @@ package enum Names {
     package static let userRecordNameBytes = 16
 
     /// The user record's name that is made of 16 bytes.
-    package static func userRecordName(of bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var name = [UInt8(ascii: "_")]
-        for byte in bytes { name += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: name, as: UTF8.self)
-    }
+    package static func userRecordName(of bytes: some Sequence<UInt8>) -> String { "_" + bytes.hexadecimal }
 
     /// The bytes that a user record's name is made of; nil for any other name.
     package static func bytes(ofUserRecordName name: String) -> [UInt8]? {
-        guard isUserRecordName(name) else { return nil }
-        let digits = name.utf8.dropFirst().map { $0 < 0x3A ? $0 - 0x30 : $0 - 0x61 + 10 }
-        return (0..<userRecordNameBytes).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] }
+        isUserRecordName(name) ? [UInt8](hexadecimal: name.dropFirst()) : nil
     }
 
     /// Whether a participant of a share may have the id: 1 to 255 printable ASCII characters, as the UUIDs of apps are.

@@ -76,8 +76,6 @@ struct KeyValueStoreFolder: Sendable {
 
     /// 128 bits of it, which is enough to tell names apart, as a file's name.
     private static func hash(_ text: String) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let digest = SHA256.digest(Array(text.utf8)).prefix(16)
-        return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        SHA256.digest(Array(text.utf8)).prefix(16).hexadecimal
     }
 }

@@ -1,13 +1,11 @@
 extension Sequence<UInt8> {
     /// Two lowercase hexadecimal digits for each byte.
     package var hexadecimal: String {
-        var text = ""
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
         text.reserveCapacity(underestimatedCount * 2)
-        for byte in self {
-            if byte < 16 { text += "0" }
-            text += String(byte, radix: 16)
-        }
-        return text
+        for byte in self { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -27,8 +27,7 @@ extension Database {
             nowMilliseconds: nowMilliseconds
         ) {
             let place = ShareAddresses.Place(run: run, sequence: next, zone: zone.incarnation)
-            return shareAddresses.newSecret(place).prefix(16).map { String(UInt16($0) | 0x100, radix: 16).dropFirst() }
-                .joined()
+            return shareAddresses.newSecret(place).prefix(16).hexadecimal
         }
         if isChanged {
             try put(

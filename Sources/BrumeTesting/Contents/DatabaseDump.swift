@@ -102,7 +102,7 @@ struct DatabaseDump {
 
     /// The first 32 bytes, and how many there are of more.
     private func bytes(_ bytes: [UInt8]) -> String {
-        let digits = bytes.prefix(32).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let digits = bytes.prefix(32).hexadecimal
         return bytes.count > 32 ? "<\(digits)… of \(bytes.count) bytes>" : "<\(digits)>"
     }
 
