@@ -51,14 +51,14 @@ package final class DiskThreads: Sendable {
     package func step() -> Bool {
         guard let (lane, work) = state.withLock({ $0.queue.next() }) else { return false }
         work()
-        // The post for a piece that waited behind this one may have found nothing that may be done.
-        if state.withLock({ $0.queue.ended(lane) }) { wake.post() }
+        state.withLock { $0.queue.ended(lane) }
         return true
     }
 
     private func run() {
         while true {
             wake.wait()
+            // Whoever has done a piece looks for another one: the post for one that waited for it may be used up.
             while step() {}
             guard state.withLock({ $0.isStopping && $0.queue.count == 0 }) else { continue }
             // So that the others find out too.

@@ -49,15 +49,14 @@ package struct LaneQueue<Work> {
         return (lane, lines[lane]!.waiting.removeFirst())
     }
 
-    /// A piece is over that ``next()`` gave. Returns whether another one of its lane may be taken now.
-    package mutating func ended(_ lane: Lane) -> Bool {
+    /// A piece is over that ``next()`` gave.
+    package mutating func ended(_ lane: Lane) {
         guard let line = lines[lane], line.isBusy else { preconditionFailure("a piece of work ends that never began") }
         if line.waiting.isEmpty {
             lines[lane] = nil
-            return false
+        } else {
+            lines[lane]!.isBusy = false
+            ready.append(lane, of: line.account)
         }
-        lines[lane]!.isBusy = false
-        ready.append(lane, of: line.account)
-        return true
     }
 }
