@@ -99,39 +99,20 @@ extension BlobFolder {
         if names.isEmpty { return [] }
         // An earlier process may have left names that can be seen and are not durable yet.
         try disk.syncDirectory(incoming)
-        let contents = Set(names.filter { $0.hasSuffix(BlobUpload.contentSuffix) })
+        let present = Set(names)
         let open = state.withLock { $0.open }
         var kept = Set<String>()
         var uploads: [KeptUpload] = []
         for fileName in names where fileName.hasSuffix(BlobUpload.noteSuffix) {
             let name = String(fileName.dropLast(BlobUpload.noteSuffix.utf8.count))
             if open.contains(name) { continue }
-            let found: UploadNote?
             do throws(DiskError) {
-                found = try note(fileName)
-            } catch {
-                // What the disk does not give stays as it is, and does not keep the others from going on.
-                kept.insert(name)
-                continue
-            }
-            guard let note = found else { continue }
-            let isComplete: Bool
-            do throws(DiskError) {
-                isComplete = if let blob = note.blob { try isDurable(blob) } else { false }
+                let hasContent = present.contains(name + BlobUpload.contentSuffix)
+                guard let upload = try keptUpload(name, hasContent: hasContent) else { continue }
+                uploads.append(upload)
             } catch {
                 if error.isFailedSync { throw error }
-                kept.insert(name)
-                continue
-            }
-            if isComplete, let blob = note.blob {
-                if contents.contains(name + BlobUpload.contentSuffix) {
-                    _ = try? remove(incoming + "/" + name + BlobUpload.contentSuffix)
-                }
-                uploads.append(.complete(note.upload, blob))
-            } else if contents.contains(name + BlobUpload.contentSuffix) {
-                uploads.append(.begun(note.upload, durableByteCount: note.durableByteCount))
-            } else {
-                continue
+                // What the disk does not give stays as it is, and does not keep the others from going on.
             }
             kept.insert(name)
         }
@@ -144,6 +125,17 @@ extension BlobFolder {
         // Otherwise a power cut might bring a note back, for another content under its name.
         try disk.syncDirectory(incoming)
         return uploads
+    }
+
+    /// What a note says of its upload; nil for a damaged one, and when what it says is not there.
+    private func keptUpload(_ name: String, hasContent: Bool) throws(DiskError) -> KeptUpload? {
+        guard let note = try note(name + BlobUpload.noteSuffix) else { return nil }
+        if let blob = note.blob, try isDurable(blob) {
+            // The blob may have this name too, after a power cut.
+            if hasContent { _ = try? remove(incoming + "/" + name + BlobUpload.contentSuffix) }
+            return .complete(note.upload, blob)
+        }
+        return hasContent ? .begun(note.upload, durableByteCount: note.durableByteCount) : nil
     }
 
     /// Whether a file is one that uploads have, or a note that was being replaced.
@@ -171,7 +163,11 @@ extension BlobFolder {
         do throws(DiskError) {
             try upload.seal(as: name, at: path(of: name))
         } catch {
-            _ = state.withLock { $0.unsynced.remove(name) }
+            // A rename that failed may have been done: then the blob is there, and is not durable.
+            state.withLock { state in
+                state.unsynced.remove(name)
+                state.syncedBuckets.remove(name.bucket)
+            }
             throw error
         }
     }

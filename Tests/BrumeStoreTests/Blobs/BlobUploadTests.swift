@@ -16,6 +16,14 @@ struct BlobUploadTests {
         return (next, try next.folder.recoverUploads())
     }
 
+    /// An upload of a MiB that is durable.
+    private func begunUpload() throws -> BlobUpload {
+        let upload = try scene.open(BlobScene.identity(Self.mebibyte))
+        try upload.append(BlobScene.content(Self.mebibyte, 1))
+        try upload.checkpoint()
+        return upload
+    }
+
     @Test("goes on after what was made durable, and becomes what it would have been")
     func resuming() throws {
         let content = BlobScene.content(5 * Self.mebibyte / 2, 1)
@@ -32,7 +40,7 @@ struct BlobUploadTests {
         try resumed.append(Array(content[Self.mebibyte...]))
         let name = try next.seal(resumed, generation: 5)
         #expect(try next.content(of: name) == content)
-        // Who asks again is told the same, and after a crash too.
+        // A client that asks again is told the same, after a crash too.
         guard case .complete(name) = try next.folder.open(identity) else { throw TestFailure("it begins anew") }
         let (last, ended) = try restarted { $0.crash(seed: 2, .nothing) }
         #expect(ended == [.complete(identity, name)])
@@ -108,10 +116,7 @@ struct BlobUploadTests {
 
     @Test("whose note is damaged begins anew, whichever of its bytes it is, and whatever its length")
     func damagedNotes() throws {
-        let identity = try BlobScene.identity(Self.mebibyte)
-        let upload = try scene.open(identity)
-        try upload.append(BlobScene.content(Self.mebibyte, 1))
-        try upload.checkpoint()
+        _ = try begunUpload()
         let note = try #require(scene.incoming.first { $0.hasSuffix(".note") })
         let bytes = try #require(scene.disk.contents(of: note))
         #expect(UploadNote(decoding: bytes)?.encoded == bytes)
@@ -142,17 +147,14 @@ struct BlobUploadTests {
 
     @Test("is not kept from going on by files that are no uploads', or that can't be read")
     func oddFiles() throws {
-        let identity = try BlobScene.identity(Self.mebibyte)
-        let upload = try scene.open(identity)
-        try upload.append(BlobScene.content(Self.mebibyte, 1))
-        try upload.checkpoint()
+        let upload = try begunUpload()
         scene.disk.syncEverything()
         let folder = try #require(scene.incoming.first).split(separator: "/").dropLast().joined(separator: "/")
         for name in ["README", "x.note", "y.part", "z.note.tmp", ".note"] {
             scene.disk.replace(folder + "/" + name, with: [1])
         }
         let (next, kept) = try restarted()
-        #expect(kept == [.begun(identity, durableByteCount: UInt64(Self.mebibyte))])
+        #expect(kept == [.begun(upload.identity, durableByteCount: UInt64(Self.mebibyte))])
         #expect(next.incoming.count == 3 && next.incoming.contains(folder + "/README"))
         next.disk.faults.unreadablePart = ".note"
         #expect(try BlobScene(on: next.disk).folder.recoverUploads() == [])
@@ -248,6 +250,28 @@ struct BlobUploadTests {
                 #expect(try next.content(of: next.seal(resumed, generation: 2)) == content)
             }
         }
+    }
+
+    @Test("has become nothing that is durable when the call that gave it its name failed, though it was done")
+    func failedRename() throws {
+        let disk = FailingRenameDisk(scene.disk)
+        let folder = BlobFolder(of: Desk.privateID, on: disk)
+        // The names in the bucket were synced before.
+        let content = BlobScene.content(Self.mebibyte, 1)
+        let other = try scene.store(content, generation: 9)
+        #expect(try folder.isDurable(other))
+        let identity = try BlobScene.identity(content.count)
+        guard case .open(let upload) = try folder.open(identity) else { throw TestFailure("it does not open") }
+        try upload.append(content)
+        try upload.checkpoint()
+        let name = BlobName(checksum: upload.finishChecksum(), generation: 1)
+        disk.failsAfterRenaming = true
+        #expect(throws: DiskError.self) { try folder.seal(upload, as: name) }
+        disk.failsAfterRenaming = false
+        upload.close()
+        guard case .complete(name) = try folder.open(identity) else { throw TestFailure("it is there") }
+        scene.disk.crash(seed: 1, .nothing)
+        #expect(try BlobScene(on: scene.disk).content(of: name) == content, "a client was told of it")
     }
 
     @Test("of one user is not another's, though both have one id")
@@ -366,5 +390,22 @@ struct BlobUploadTests {
         #expect(Set(names).count == 80)
         #expect(try scene.folder.remove(names) == [])
         for bucket in UInt8.min...UInt8.max { #expect(try scene.folder.blobs(inBucket: bucket) == []) }
+    }
+}
+
+/// A disk that says of a rename that it failed, and has done it.
+///
+/// `@unchecked Sendable`: the test has one thread.
+private final class FailingRenameDisk: ForwardingDisk, @unchecked Sendable {
+    let disk: SimulatedDisk
+    var failsAfterRenaming = false
+
+    init(_ disk: SimulatedDisk) { self.disk = disk }
+
+    func rename(_ path: String, to target: String) throws(DiskError) {
+        try disk.rename(path, to: target)
+        if failsAfterRenaming, target.hasSuffix(".note") == false {
+            throw DiskError(call: "rename", path: path, message: "input/output error")
+        }
     }
 }
