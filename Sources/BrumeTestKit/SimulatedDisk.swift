@@ -51,113 +51,9 @@ package final class SimulatedDisk: Disk {
         case everything
     }
 
-    private static let sectorBytes = 512
-
-    private struct Content {
-        var current: [UInt8] = []
-        var durable: [UInt8] = []
-        /// Sectors of a sync that failed: the system considers them written, and no later sync writes them again. They
-        /// are in ``current`` until the power goes.
-        var forgotten: Set<Int> = []
-        /// Sectors that read as zeros and take no room, because a write began after the end.
-        var holes: Set<Int> = []
-        /// The flipped bits, by their offsets, that nothing was written over: in ``current`` and in ``durable``.
-        var flips: [Int: UInt8] = [:]
-        var durableFlips: [Int: UInt8] = [:]
-
-        /// The bytes that it takes on the disk.
-        var usedBytes: Int { current.count - holes.count * sectorBytes }
-
-        mutating func sync() {
-            var next = current
-            for sector in forgotten {
-                let range = sector * sectorBytes..<min((sector + 1) * sectorBytes, next.count)
-                for index in range { next[index] = index < durable.count ? durable[index] : 0 }
-            }
-            durable = next
-            if flips.isEmpty, durableFlips.isEmpty { return }
-            let isForgotten = { [forgotten] (offset: Int) in forgotten.contains(offset / sectorBytes) }
-            durableFlips = durableFlips.filter { isForgotten($0.key) }
-                .merging(flips.filter { !isForgotten($0.key) }) { $1 }
-        }
-
-        mutating func forget() {
-            for sector in 0..<(current.count + sectorBytes - 1) / sectorBytes {
-                let range = sector * sectorBytes..<min((sector + 1) * sectorBytes, current.count)
-                if range.upperBound > durable.count || current[range] != durable[range] { forgotten.insert(sector) }
-            }
-        }
-
-        mutating func write(_ bytes: [UInt8], at offset: Int) {
-            if bytes.isEmpty { return }
-            let end = offset + bytes.count
-            let sectors = offset / sectorBytes...(end - 1) / sectorBytes
-            let gap = (first: (current.count + sectorBytes - 1) / sectorBytes, end: offset / sectorBytes)
-            if gap.first < gap.end { holes.formUnion(gap.first..<gap.end) }
-            if end > current.count { current += [UInt8](repeating: 0, count: end - current.count) }
-            current.replaceSubrange(offset..<end, with: bytes)
-            if !holes.isEmpty { holes.subtract(sectors) }
-            if !forgotten.isEmpty { forgotten.subtract(sectors) }
-            if !flips.isEmpty { flips = flips.filter { !(offset..<end).contains($0.key) } }
-        }
-
-        mutating func flip(_ mask: UInt8, at offset: Int) {
-            if offset < current.count {
-                current[offset] ^= mask
-                flips[offset, default: 0] ^= mask
-            }
-            if offset < durable.count {
-                durable[offset] ^= mask
-                durableFlips[offset, default: 0] ^= mask
-            }
-        }
-
-        mutating func flipBack(at offset: Int) {
-            if let mask = flips.removeValue(forKey: offset) { current[offset] ^= mask }
-            if let mask = durableFlips.removeValue(forKey: offset) { durable[offset] ^= mask }
-        }
-
-        /// How many bytes of a write fit, from its beginning.
-        func fitting(_ count: Int, at offset: Int, in room: Int) -> Int {
-            var left = room
-            var position = offset
-            while position < offset + count {
-                let next = min(offset + count, (position / sectorBytes + 1) * sectorBytes)
-                let growth = max(0, next - max(position, current.count))
-                let needed = growth + (holes.contains(position / sectorBytes) ? sectorBytes : 0)
-                // Existing sectors can be overwritten however full the disk is.
-                if needed > 0, needed > left { break }
-                left -= needed
-                position = next
-            }
-            return position - offset
-        }
-    }
-
-    private enum NameChange {
-        case set(String, Int)
-        case renamed(String, String, Int)
-        /// What is left to do of a rename whose new folder was synced: the old name goes, if it is that file's still.
-        case renamedAway(String, Int)
-        case removed(String)
-        case madeFolder(String)
-
-        /// The name that it gives or takes; nil for a folder's, and for a rename, which does both.
-        var path: String? {
-            switch self {
-            case .set(let path, _), .renamedAway(let path, _), .removed(let path): path
-            case .renamed, .madeFolder: nil
-            }
-        }
-    }
-
     private struct State {
-        var contents: [Int: Content] = [:]
-        var names: [String: Int] = [:]
-        var durableNames: [String: Int] = [:]
-        /// The changes of names since their folder was synced.
-        var nameChanges: [(folder: String, change: NameChange)] = []
-        var folders: Set<String> = [""]
+        var contents: [Int: SimulatedContent] = [:]
+        var names = SimulatedNames()
         var open: [Int: (path: String, content: Int)] = [:]
         var nextID = 1
         var calls = 0
@@ -191,76 +87,15 @@ package final class SimulatedDisk: Disk {
     package func crash(seed: UInt64, _ survival: Survival = .byChance) {
         var generator = SeededGenerator(seed: seed)
         state.withLock { state in
-            var names = state.durableNames
-            var lostFolders: [String] = []
-            // By content: where it would be if it had not kept its old name.
-            var lostRenames: [Int: String] = [:]
-            func survives() -> Bool {
-                survival == .byChance ? Bool.random(using: &generator) : survival == .everything
-            }
-            // A file whose rename is lost keeps its old name, unless something else has it, or nothing.
-            func take(_ path: String, for content: Int?) {
-                if let former = names[path], former != content, let target = lostRenames[former] {
-                    names[target] = former
-                }
-                names[path] = content
-            }
-            for (_, change) in state.nameChanges {
-                switch (change, survives()) {
-                case (.set(let path, let content), true): take(path, for: content)
-                case (.renamed(let path, let target, let content), true):
-                    let isWhole = Self.folder(of: path) == Self.folder(of: target) || survives()
-                    if isWhole, names[path] == content { names[path] = nil }
-                    take(target, for: content)
-                case (.renamed(_, let target, let content), false): lostRenames[content] = target
-                case (.renamedAway(let path, let content), true):
-                    if names[path] == content { names[path] = nil }
-                case (.removed(let path), true): take(path, for: nil)
-                case (.madeFolder(let path), false): lostFolders.append(path + "/")
-                default: break
-                }
-            }
-            for folder in lostFolders {
-                let lost = Set(names.filter { $0.key.hasPrefix(folder) }.values)
-                names = names.filter { !$0.key.hasPrefix(folder) }
-                state.folders = state.folders.filter { !($0 + "/").hasPrefix(folder) }
-                // What was renamed into it has its old name still.
-                for case (_, .renamed(let path, _, let content)) in state.nameChanges
-                where lost.contains(content) && names[path] == nil { names[path] = content }
-            }
+            state.names.crash { survival == .byChance ? Bool.random(using: &generator) : survival == .everything }
             for (id, content) in state.contents.sorted(by: { $0.key < $1.key }) {
-                let survived =
-                    switch survival {
-                    case .byChance: SimulatedDisk.survivor(of: content, using: &generator)
-                    case .nothing: content.durable
-                    case .everything: content.current
-                    }
-                state.contents[id] = Content(current: survived, durable: survived)
+                state.contents[id] = content.survivor(survival, using: &generator)
             }
-            state.names = names
-            state.durableNames = names
-            state.nameChanges = []
-            let named = Set(names.values)
+            let named = Set(state.names.current.values)
             state.contents = state.contents.filter { named.contains($0.key) }
             state.open = [:]
             state.faults = Faults()
         }
-    }
-
-    private static func survivor(of content: Content, using generator: inout SeededGenerator) -> [UInt8] {
-        if content.current == content.durable { return content.durable }
-        var survived = content.durable
-        let length = Bool.random(using: &generator) ? content.current.count : content.durable.count
-        if length > survived.count {
-            survived += [UInt8](repeating: 0, count: length - survived.count)
-        } else {
-            survived.removeLast(survived.count - length)
-        }
-        for start in stride(from: 0, to: length, by: sectorBytes) where Bool.random(using: &generator) {
-            let end = min(start + sectorBytes, length, content.current.count)
-            if start < end { survived.replaceSubrange(start..<end, with: content.current[start..<end]) }
-        }
-        return survived
     }
 
     /// Bytes of all files.
@@ -289,8 +124,7 @@ package final class SimulatedDisk: Disk {
     package func syncEverything() {
         state.withLock { state in
             for id in state.contents.keys { state.contents[id]!.sync() }
-            state.durableNames = state.names
-            state.nameChanges = []
+            state.names.syncEverything()
         }
     }
 
@@ -314,26 +148,16 @@ package final class SimulatedDisk: Disk {
     /// Changes a file behind the store's back, durably; nil removes it.
     package func replace(_ path: String, with bytes: [UInt8]?) {
         state.withLock { state in
-            guard let bytes else {
-                state.names[path] = nil
-                state.durableNames[path] = nil
-                return
-            }
+            guard let bytes else { return state.names.replace(path, with: nil) }
             let id = state.nextID
             state.nextID += 1
-            state.contents[id] = Content(current: bytes, durable: bytes)
-            state.names[path] = id
-            state.durableNames[path] = id
-            var folder = path
-            while !folder.isEmpty {
-                folder = Self.folder(of: folder)
-                state.folders.insert(folder)
-            }
+            state.contents[id] = SimulatedContent(current: bytes, durable: bytes)
+            state.names.replace(path, with: id)
         }
     }
 
     /// All files, sorted.
-    package var paths: [String] { state.withLock { $0.names.keys.sorted() } }
+    package var paths: [String] { state.withLock { $0.names.current.keys.sorted() } }
 
     // MARK: Disk
 
@@ -364,12 +188,11 @@ package final class SimulatedDisk: Disk {
             guard state.names[path] == nil else {
                 throw DiskError(call: "open", path: path, message: "the file exists")
             }
-            try Self.checkFolder(Self.folder(of: path), for: path, state)
+            try Self.checkFolder(SimulatedNames.folder(of: path), for: path, state)
             let content = state.nextID
             state.nextID += 1
-            state.contents[content] = Content()
-            state.names[path] = content
-            state.nameChanges.append((Self.folder(of: path), .set(path, content)))
+            state.contents[content] = SimulatedContent()
+            state.names.add(path, content)
             return Self.open(path, content, &state)
         }
     }
@@ -432,13 +255,11 @@ package final class SimulatedDisk: Disk {
 
     package func rename(_ path: String, to target: String) throws(DiskError) {
         try changing("rename", path) { (state) throws(DiskError) in
-            guard let content = state.names[path] else {
+            guard state.names[path] != nil else {
                 throw DiskError(call: "rename", path: path, message: "no such file", isMissing: true)
             }
-            try Self.checkFolder(Self.folder(of: target), for: target, state)
-            state.names[path] = nil
-            state.names[target] = content
-            state.nameChanges.append((Self.folder(of: target), .renamed(path, target, content)))
+            try Self.checkFolder(SimulatedNames.folder(of: target), for: target, state)
+            state.names.rename(path, to: target)
         }
     }
 
@@ -447,61 +268,26 @@ package final class SimulatedDisk: Disk {
             guard state.names[path] != nil else {
                 throw DiskError(call: "unlink", path: path, message: "no such file", isMissing: true)
             }
-            state.names[path] = nil
-            state.nameChanges.append((Self.folder(of: path), .removed(path)))
+            state.names.remove(path)
         }
     }
 
     package func list(_ path: String) throws(DiskError) -> [String] {
-        try withState("readdir", path) { state in
-            let prefix = path.isEmpty ? "" : path + "/"
-            return state.names.keys.filter { $0.hasPrefix(prefix) && !$0.dropFirst(prefix.count).contains("/") }
-                .map { String($0.dropFirst(prefix.count)) }.sorted()
-        }
+        try withState("readdir", path) { state in state.names.files(in: path) }
     }
 
     package func makeDirectory(_ path: String) throws(DiskError) {
         try changing("mkdir", path) { (state) throws(DiskError) in
-            if state.folders.contains(path) { return }
-            try Self.checkFolder(Self.folder(of: path), for: path, state)
-            state.folders.insert(path)
-            state.nameChanges.append((Self.folder(of: path), .madeFolder(path)))
+            if !path.isEmpty { try Self.checkFolder(SimulatedNames.folder(of: path), for: path, state) }
+            state.names.makeFolder(path)
         }
     }
 
     package func syncDirectory(_ path: String) throws(DiskError) {
         try changing("fsync", path) { (state) throws(DiskError) in
             try Self.checkFolder(path, state)
-            state.nameChanges = Self.sync(path, state.nameChanges, &state.durableNames)
+            state.names.sync(path)
         }
-    }
-
-    /// Makes the names in a folder durable, and returns the changes that are not. A rename to or from another folder
-    /// leaves at least one of the two names: when the old one is gone durably, the new one is there.
-    private static func sync(
-        _ synced: String, _ changes: [(folder: String, change: NameChange)], _ names: inout [String: Int]
-    ) -> [(folder: String, change: NameChange)] {
-        var rest: [(folder: String, change: NameChange)] = []
-        for (folder, change) in changes {
-            switch change {
-            case .renamed(let path, let target, let content)
-            where folder == synced || Self.folder(of: path) == synced:
-                // What happened to the new name before is over with this.
-                rest.removeAll { $0.change.path == target }
-                names[target] = content
-                if Self.folder(of: path) != synced {
-                    rest.append((Self.folder(of: path), .renamedAway(path, content)))
-                } else if names[path] == content {
-                    names[path] = nil
-                }
-            case _ where folder != synced: rest.append((folder, change))
-            case .set(let path, let content): names[path] = content
-            case .renamed, .madeFolder: break
-            case .renamedAway(let path, let content): if names[path] == content { names[path] = nil }
-            case .removed(let path): names[path] = nil
-            }
-        }
-        return rest
     }
 
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { SHA256.digest(bytes) }
@@ -564,19 +350,15 @@ package final class SimulatedDisk: Disk {
     private static func room(_ state: State) -> Int? { state.faults.capacityBytes.map { $0 - usedBytes(state) } }
 
     private static func usedBytes(_ state: State) -> Int {
-        Set(state.names.values).reduce(0) { $0 + (state.contents[$1]?.usedBytes ?? 0) }
+        Set(state.names.current.values).reduce(0) { $0 + (state.contents[$1]?.usedBytes ?? 0) }
     }
 
     private static func isFull(_ path: String) -> DiskError {
         DiskError(call: "write", path: path, message: "no space left on device", isFull: true)
     }
 
-    private static func folder(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-    }
-
     private static func checkFolder(_ folder: String, for path: String? = nil, _ state: State) throws(DiskError) {
-        guard state.folders.contains(folder) else {
+        guard state.names.hasFolder(folder) else {
             throw DiskError(call: "open", path: path ?? folder, message: "no such folder", isMissing: true)
         }
     }
