@@ -10,11 +10,11 @@ package final class BlobUpload: @unchecked Sendable {
     package struct Identity: Hashable, Sendable {
         /// The client's id for the upload: users may have the same ones.
         package let id: UploadID
-        /// Who sends it: a user record name.
+        /// The user record name of its sender.
         package let user: String
         /// The name of the zone that it is for.
         package let zone: String
-        /// Bytes that it will have.
+        /// Bytes that its content will have.
         package let byteCount: UInt64
 
         package init(id: UploadID, user: String, zone: String, byteCount: UInt64) {

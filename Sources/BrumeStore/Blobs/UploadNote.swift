@@ -26,7 +26,7 @@ struct UploadNote: Equatable, Sendable {
     let upload: BlobUpload.Identity
     /// Whole MiBs, one at least.
     let durableByteCount: UInt64
-    /// Of the checksums of what is durable.
+    /// The CRC-32C of the checksums of the durable MiBs.
     let checksum: UInt32
     /// The blob that it becomes, or has become.
     var blob: BlobName?
