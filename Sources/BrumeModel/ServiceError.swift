@@ -36,6 +36,7 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package static let managedAccountRestricted = ErrorCode(rawValue: 32)
     package static let participantMayNeedVerification = ErrorCode(rawValue: 33)
     package static let serverResponseLost = ErrorCode(rawValue: 34)
+    package static let assetNotAvailable = ErrorCode(rawValue: 35)
     package static let accountTemporarilyUnavailable = ErrorCode(rawValue: 36)
     package static let participantAlreadyInvited = ErrorCode(rawValue: 37)
 }

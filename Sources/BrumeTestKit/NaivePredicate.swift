@@ -58,7 +58,12 @@ package enum NaivePredicate {
             name.isEmpty ? nil : .reference(Reference(recordName: name, deletesSelf: false))
         }
         switch key {
-        case .field(let name): return record.fields[name]
+        case .field(let name):
+            switch record.fields[name] {
+            // Queries take them for missing.
+            case .asset, .assets: return nil
+            case let value: return value
+            }
         case .recordID: return reference(record.system.name)
         case .creationDate: return .date(Double(record.system.createdMilliseconds) / 1000 - 978_307_200)
         case .modificationDate: return .date(Double(record.system.modifiedMilliseconds) / 1000 - 978_307_200)

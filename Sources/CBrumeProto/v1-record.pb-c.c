@@ -142,6 +142,51 @@ void   brume__v1__reference__free_unpacked
   assert(message->base.descriptor == &brume__v1__reference__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__asset__init
+                     (Brume__V1__Asset         *message)
+{
+  static const Brume__V1__Asset init_value = BRUME__V1__ASSET__INIT;
+  *message = init_value;
+}
+size_t brume__v1__asset__get_packed_size
+                     (const Brume__V1__Asset *message)
+{
+  assert(message->base.descriptor == &brume__v1__asset__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__asset__pack
+                     (const Brume__V1__Asset *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__asset__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__asset__pack_to_buffer
+                     (const Brume__V1__Asset *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__asset__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__Asset *
+       brume__v1__asset__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__Asset *)
+     protobuf_c_message_unpack (&brume__v1__asset__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__asset__free_unpacked
+                     (Brume__V1__Asset *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__asset__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__v1__string_list__init
                      (Brume__V1__StringList         *message)
 {
@@ -455,6 +500,51 @@ void   brume__v1__reference_list__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &brume__v1__reference_list__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__asset_list__init
+                     (Brume__V1__AssetList         *message)
+{
+  static const Brume__V1__AssetList init_value = BRUME__V1__ASSET_LIST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__asset_list__get_packed_size
+                     (const Brume__V1__AssetList *message)
+{
+  assert(message->base.descriptor == &brume__v1__asset_list__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__asset_list__pack
+                     (const Brume__V1__AssetList *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__asset_list__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__asset_list__pack_to_buffer
+                     (const Brume__V1__AssetList *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__asset_list__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__AssetList *
+       brume__v1__asset_list__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__AssetList *)
+     protobuf_c_message_unpack (&brume__v1__asset_list__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__asset_list__free_unpacked
+                     (Brume__V1__AssetList *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__asset_list__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   brume__v1__empty_list__init
@@ -958,6 +1048,83 @@ const ProtobufCMessageDescriptor brume__v1__reference__descriptor =
   (ProtobufCMessageInit) brume__v1__reference__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor brume__v1__asset__field_descriptors[4] =
+{
+  {
+    "checksum",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Asset, checksum),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "byte_count",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Asset, byte_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "generation",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Asset, generation),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "receipt",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Asset, receipt),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__asset__field_indices_by_name[] = {
+  1,   /* field[1] = byte_count */
+  0,   /* field[0] = checksum */
+  2,   /* field[2] = generation */
+  3,   /* field[3] = receipt */
+};
+static const ProtobufCIntRange brume__v1__asset__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor brume__v1__asset__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.Asset",
+  "Asset",
+  "Brume__V1__Asset",
+  "brume.v1",
+  sizeof(Brume__V1__Asset),
+  4,
+  brume__v1__asset__field_descriptors,
+  brume__v1__asset__field_indices_by_name,
+  1,  brume__v1__asset__number_ranges,
+  (ProtobufCMessageInit) brume__v1__asset__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor brume__v1__string_list__field_descriptors[1] =
 {
   {
@@ -1224,6 +1391,44 @@ const ProtobufCMessageDescriptor brume__v1__reference_list__descriptor =
   (ProtobufCMessageInit) brume__v1__reference_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor brume__v1__asset_list__field_descriptors[1] =
+{
+  {
+    "values",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__AssetList, n_values),
+    offsetof(Brume__V1__AssetList, values),
+    &brume__v1__asset__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__asset_list__field_indices_by_name[] = {
+  0,   /* field[0] = values */
+};
+static const ProtobufCIntRange brume__v1__asset_list__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__v1__asset_list__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.AssetList",
+  "AssetList",
+  "Brume__V1__AssetList",
+  "brume.v1",
+  sizeof(Brume__V1__AssetList),
+  1,
+  brume__v1__asset_list__field_descriptors,
+  brume__v1__asset_list__field_indices_by_name,
+  1,  brume__v1__asset_list__number_ranges,
+  (ProtobufCMessageInit) brume__v1__asset_list__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 #define brume__v1__empty_list__field_descriptors NULL
 #define brume__v1__empty_list__field_indices_by_name NULL
 #define brume__v1__empty_list__number_ranges NULL
@@ -1242,7 +1447,7 @@ const ProtobufCMessageDescriptor brume__v1__empty_list__descriptor =
   (ProtobufCMessageInit) brume__v1__empty_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[15] =
+static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[17] =
 {
   {
     "string_value",
@@ -1424,8 +1629,34 @@ static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[15] =
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "asset_value",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, asset_value),
+    &brume__v1__asset__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "asset_list",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, asset_list),
+    &brume__v1__asset_list__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__value__field_indices_by_name[] = {
+  16,   /* field[16] = asset_list */
+  15,   /* field[15] = asset_value */
   10,   /* field[10] = bytes_list */
   3,   /* field[3] = bytes_value */
   11,   /* field[11] = date_list */
@@ -1445,7 +1676,7 @@ static const unsigned brume__v1__value__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__v1__value__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor brume__v1__value__descriptor =
 {
@@ -1455,7 +1686,7 @@ const ProtobufCMessageDescriptor brume__v1__value__descriptor =
   "Brume__V1__Value",
   "brume.v1",
   sizeof(Brume__V1__Value),
-  15,
+  17,
   brume__v1__value__field_descriptors,
   brume__v1__value__field_indices_by_name,
   1,  brume__v1__value__number_ranges,

@@ -1,3 +1,4 @@
+internal import BrumeModel
 public import Foundation
 
 /// A file as the value of a record's field, or a list of such.
@@ -9,14 +10,23 @@ public import Foundation
 public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     // Sendable: all is immutable.
 
-    /// Where the file is.
+    /// Where the file is; nil for an asset of a record that the server gave without it.
     public let fileURL: URL?
+    /// What the server keeps; nil for a file of this device.
+    let stored: Asset?
 
     /// An asset of a file. Another kind of URL traps.
     public init(fileURL: URL) {
         precondition(
             fileURL.isFileURL, "CKAsset: \(fileURL.scheme ?? "this") is no file URL; use URL(fileURLWithPath:)")
         self.fileURL = fileURL
+        stored = nil
+    }
+
+    /// An asset that the server keeps, without its file.
+    init(_ stored: Asset) {
+        fileURL = nil
+        self.stored = stored
     }
 
     // MARK: Archiving
@@ -35,6 +45,7 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         coder.requireKeyedCoding(for: CKAsset.self)
         guard let path = coder.stringIfPresent(forKey: "FilePath") else { return nil }
         fileURL = URL(fileURLWithPath: path)
+        stored = nil
     }
 
     /// Whether both are of one file.

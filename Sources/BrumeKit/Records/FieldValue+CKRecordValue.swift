@@ -41,6 +41,8 @@ extension FieldValue {
         case .locations(let values): values.map { CLLocation($0) }
         case .references(let values): values.map { CKReference($0, in: zoneID) }
         case .emptyList: [String]()
+        case .asset(let value): CKAsset(value)
+        case .assets(let values): values.map { CKAsset($0) }
         }
     }
 
@@ -75,7 +77,9 @@ extension FieldValue {
             self = .locations(try Self.each(elements) { if case .location(let value) = $0 { value } else { nil } })
         case .reference:
             self = .references(try Self.each(elements) { if case .reference(let value) = $0 { value } else { nil } })
-        case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .emptyList:
+        case .asset:
+            self = .assets(try Self.each(elements) { if case .asset(let value) = $0 { value } else { nil } })
+        case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .assets, .emptyList:
             throw UnsupportedFieldValue(reason: "a list can't hold lists; store each inner list under a key of its own")
         }
     }

@@ -131,6 +131,8 @@ extension FieldValue {
         let overhead = 12
         /// Seven numbers of eight bytes, with their tags.
         let location = 7 * 9 + overhead
+        /// Checksum, size, generation and receipt.
+        func asset(_ asset: Asset) -> Int { AssetChecksum.byteCount + asset.receipt.count + 4 * overhead }
         func reference(_ reference: Reference) -> Int { reference.recordName.utf8.count + 2 * overhead }
         return switch self {
         case .string(let text): text.utf8.count + overhead
@@ -145,6 +147,8 @@ extension FieldValue {
         case .locations(let values): location * values.count + overhead
         case .references(let values): values.reduce(overhead) { $0 + reference($1) }
         case .emptyList: overhead
+        case .asset(let value): asset(value)
+        case .assets(let values): values.reduce(overhead) { $0 + asset($1) }
         }
     }
 }

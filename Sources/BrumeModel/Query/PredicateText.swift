@@ -114,6 +114,8 @@ package struct PredicateText {
         case .locations(let values): write(values.map { .location($0) })
         case .references(let values): write(values.map { .reference($0) })
         case .emptyList: put("{}")
+        case .asset(let asset): put("the asset \(asset.checksum)")
+        case .assets(let assets): write(assets.map { .asset($0) })
         }
     }
 

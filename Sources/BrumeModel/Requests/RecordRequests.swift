@@ -28,6 +28,8 @@ package struct ModifyRecordsRequest<Fields: Equatable & Sendable>: Equatable, Se
     package var zones: [ZoneModification<Fields>]
     /// The client's own bytes, which its device gets back with the feeds of these zones; or empty.
     package var clientToken: [UInt8]
+    /// The receipts that came with assets: the server's form has them here, and none in its fields.
+    package var receipts: [[UInt8]] = []
 
     package init(
         database: DatabaseScope, savePolicy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
@@ -99,6 +101,9 @@ package struct CheckedFields: Equatable, Sendable {
     /// Whether a field may hold a reference. False spares the server a search for references with `deleteSelf`. Ignored
     /// when two values are compared.
     package var mayHoldReferences = true
+    /// Whether a field may hold an asset. False spares the server a search for assets. Ignored when two values are
+    /// compared.
+    package var mayHoldAssets = true
 
     package init(puts: EncodedFields = EncodedFields(), removals: [String] = [], problem: ServiceError? = nil) {
         self.puts = puts
@@ -239,10 +244,11 @@ extension RecordSave<CheckedFields> {
     /// One whose fields have been checked.
     package static func read(
         name: consuming String, type: consuming String, changeTag: consuming String, parent: consuming ParentChange,
-        puts: consuming EncodedFields, removals: consuming [String], mayHoldReferences: Bool
+        puts: consuming EncodedFields, removals: consuming [String], mayHoldReferences: Bool, mayHoldAssets: Bool
     ) -> Self {
         var fields = CheckedFields(puts: puts, removals: removals)
         fields.mayHoldReferences = mayHoldReferences
+        fields.mayHoldAssets = mayHoldAssets
         return Self(name: name, type: type, changeTag: changeTag, parent: parent, fields: fields)
     }
 }
@@ -265,7 +271,10 @@ extension ModifyRecordsRequest<CheckedFields> {
     package mutating func forgetWhatIsKnown() {
         for zone in zones.indices {
             zones[zone].isKnownDistinct = false
-            for save in zones[zone].saves.indices { zones[zone].saves[save].fields.mayHoldReferences = true }
+            for save in zones[zone].saves.indices {
+                zones[zone].saves[save].fields.mayHoldReferences = true
+                zones[zone].saves[save].fields.mayHoldAssets = true
+            }
         }
     }
 }

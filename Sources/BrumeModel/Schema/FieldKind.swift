@@ -15,6 +15,8 @@ package enum FieldKind: UInt8, Hashable, Sendable, CaseIterable {
     case locations = 13
     case references = 14
     case emptyList = 15
+    case asset = 16
+    case assets = 17
 
     package init(_ value: FieldValue) {
         self =
@@ -34,6 +36,8 @@ package enum FieldKind: UInt8, Hashable, Sendable, CaseIterable {
             case .locations: .locations
             case .references: .references
             case .emptyList: .emptyList
+            case .asset: .asset
+            case .assets: .assets
             }
     }
 

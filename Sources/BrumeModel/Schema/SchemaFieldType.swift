@@ -79,6 +79,8 @@ package struct SchemaFieldType: Hashable, Sendable {
         case .locations: self.init(.location, isList: true)
         case .references: self.init(.reference, isList: true)
         case .emptyList: return nil
+        case .asset: self.init(.asset)
+        case .assets: self.init(.asset, isList: true)
         }
     }
 
@@ -95,10 +97,11 @@ package struct SchemaFieldType: Hashable, Sendable {
     }
 
     /// Whether a query may compare a field of this type, or an element of it, with a value that is no list. Numbers
-    /// compare with numbers.
+    /// compare with numbers, and nothing with assets.
     package func compares(with kind: FieldKind) -> Bool {
         guard let other = SchemaFieldType(learnedFrom: kind), !other.isList else { return false }
         switch element {
+        case .asset: return false
         case .int64, .double, .number: return other.element == .int64 || other.element == .double
         default: return other.element == element
         }

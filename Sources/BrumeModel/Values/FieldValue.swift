@@ -17,6 +17,8 @@ package enum FieldValue: Hashable, Sendable {
     case references([Reference])
     /// A list without elements has no element type.
     case emptyList
+    case asset(Asset)
+    case assets([Asset])
 }
 
 /// A place on Earth: `CLLocation` as a value. Degrees and metres; the timestamp counts seconds since 2001.

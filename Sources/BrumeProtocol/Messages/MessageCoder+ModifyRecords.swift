@@ -41,16 +41,33 @@ extension MessageCoder {
         try RequestChecks.itemCount(items, "saves and deletions")
         try Self.checkListMessages(message)
         try Self.checkShareChanges(message)
+        let receipts = Self.takeReceipts(message)
         let zones = try values(message.pointee.zones, message.pointee.n_zones) {
             (zone) throws(ServiceError) in try self.zoneModification(zone)
         }
         try RequestChecks.distinctZones(zones, \.zone)
-        return ModifyRecordsRequest(
+        var request = ModifyRecordsRequest(
             database: database, savePolicy: savePolicy, isAtomic: message.pointee.not_atomic == 0,
             operationID: operationID, zones: zones, clientToken: clientToken)
+        request.receipts = receipts
+        return request
     }
 
-    /// Checks the number of locations and references in lists, before any of them is looked at.
+    /// Takes the receipts out of the assets of a request.
+    private static func takeReceipts(_ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>) -> [[UInt8]] {
+        var receipts: [[UInt8]] = []
+        for zone in UnsafeBufferPointer(start: request.pointee.zones, count: request.pointee.n_zones) {
+            for save in UnsafeBufferPointer(start: zone!.pointee.saves, count: zone!.pointee.n_saves) {
+                for field in UnsafeBufferPointer(start: save!.pointee.fields, count: save!.pointee.n_fields) {
+                    guard let value = field!.pointee.value else { continue }
+                    FieldChecker.takeReceipts(of: value, into: &receipts)
+                }
+            }
+        }
+        return receipts
+    }
+
+    /// Checks the number of locations, references and assets in lists, before any of them is looked at.
     private static func checkListMessages(
         _ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>
     ) throws(ServiceError) {
@@ -62,6 +79,7 @@ extension MessageCoder {
                     switch value.pointee.kind_case {
                     case BRUME__V1__VALUE__KIND_LOCATION_LIST: count += value.pointee.location_list.pointee.n_values
                     case BRUME__V1__VALUE__KIND_REFERENCE_LIST: count += value.pointee.reference_list.pointee.n_values
+                    case BRUME__V1__VALUE__KIND_ASSET_LIST: count += value.pointee.asset_list.pointee.n_values
                     default: break
                     }
                 }
@@ -71,7 +89,7 @@ extension MessageCoder {
             throw ServiceError(
                 .limitExceeded,
                 """
-                the lists of a request hold \(count) places and references; the limit is \(Limits.listMessagesPerRequest): \
+                the lists of a request hold \(count) places, references and assets; the limit is \(Limits.listMessagesPerRequest): \
                 send fewer records at a time, and spread longer lists over several records
                 """)
         }

@@ -16,8 +16,9 @@ struct ModifyRecordsReader {
     private let storage: [UInt8]
     private let fieldArena: MessageArena
     private var itemCount = 0
-    /// The number of locations and references in lists.
+    /// The number of locations, references and assets in lists.
     private var listMessageCount = 0
+    private var receipts: [[UInt8]] = []
 
     static func read(
         _ bytes: UnsafeRawBufferPointer, fieldArena: MessageArena
@@ -72,6 +73,7 @@ struct ModifyRecordsReader {
             throw Unusual()
         }
         request.database = database
+        request.receipts = receipts
         return request
     }
 
@@ -124,7 +126,7 @@ struct ModifyRecordsReader {
         // The fields before them, when not all are adjacent.
         var earlier = EncodedFieldsBuilder()
         var removals: [String] = []
-        var mayHoldReferences = false
+        var (mayHoldReferences, mayHoldAssets) = (false, false)
         var fieldCount = 0
         var lastKey = UnsafeRawBufferPointer(start: nil, count: 0)
         var reader = WireReader(bytes)
@@ -162,8 +164,8 @@ struct ModifyRecordsReader {
                 (plain, plainCount) = (0..<0, 0)
                 switch field {
                 case .plain: earlier.append(element.content)
-                case .packed(let packed):
-                    mayHoldReferences = true
+                case .packed(let packed, let holdsAssets):
+                    if holdsAssets { mayHoldAssets = true } else { mayHoldReferences = true }
                     packed.withUnsafeBytes { earlier.append($0) }
                 case .removal: removals.append(String(decoding: key, as: UTF8.self))
                 }
@@ -185,7 +187,7 @@ struct ModifyRecordsReader {
         else { throw Unusual() }
         return .read(
             name: name, type: type, changeTag: changeTag, parent: parent, puts: puts, removals: removals,
-            mayHoldReferences: mayHoldReferences)
+            mayHoldReferences: mayHoldReferences, mayHoldAssets: mayHoldAssets)
     }
 
     /// A part of the request, which is not copied.
@@ -198,10 +200,10 @@ struct ModifyRecordsReader {
     // MARK: Fields
 
     private enum Field {
-        /// The field is encoded as it will be stored, and holds no reference.
+        /// The field is encoded as it will be stored, and holds neither a reference nor an asset.
         case plain
-        /// The field's canonical encoding.
-        case packed([UInt8])
+        /// The field's canonical encoding, and whether it holds assets.
+        case packed([UInt8], holdsAssets: Bool)
         /// The field removes its key.
         case removal
     }
@@ -222,12 +224,16 @@ struct ModifyRecordsReader {
             guard listMessageCount <= Limits.listMessagesPerRequest else { throw Unusual() }
         }
         if isPlain { return (first.content, .plain) }
-        // A reference, or what another encoder makes.
+        // A reference, an asset, or what another encoder makes.
         fieldArena.reset()
         guard let field = fieldArena.unpack(brume__v1__field__unpack, bytes),
-            ByteOrder.isEqual(field.pointee.key.rawBuffer, first.content),
-            let canonical = FieldChecker.canonicalBytes(of: field)
+            ByteOrder.isEqual(field.pointee.key.rawBuffer, first.content), let value = field.pointee.value
         else { throw Unusual() }
-        return (first.content, .packed(canonical))
+        FieldChecker.takeReceipts(of: value, into: &receipts)
+        guard let canonical = FieldChecker.canonicalBytes(of: field) else { throw Unusual() }
+        let holdsAssets =
+            value.pointee.kind_case == BRUME__V1__VALUE__KIND_ASSET_VALUE
+            || value.pointee.kind_case == BRUME__V1__VALUE__KIND_ASSET_LIST
+        return (first.content, .packed(canonical, holdsAssets: holdsAssets))
     }
 }

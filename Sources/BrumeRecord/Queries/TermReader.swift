@@ -59,7 +59,9 @@ package struct TermReader {
         case .string: isOrdered = true
         case .int64, .double, .date: isOrdered = comparison != .beginsWith
         case .bytes, .location, .reference: isOrdered = false
-        case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .emptyList:
+        case .asset:
+            throw problem("is compared with an asset, and queries don't look at assets; compare another field")
+        case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .assets, .emptyList:
             throw problem("is compared with a list; compare with one value, or send a membership for IN")
         }
         if !isOrdered, comparison != .equal, comparison != .notEqual {

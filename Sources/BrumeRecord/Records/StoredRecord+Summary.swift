@@ -15,6 +15,8 @@ extension StoredRecord {
         package var shareSecret = UnsafeRawBufferPointer(start: nil, count: 0)
         /// A share's participants, as ``ShareCoder`` writes them; empty in any other record.
         package var storedShare = UnsafeRawBufferPointer(start: nil, count: 0)
+        /// Whether it names assets.
+        package var holdsAssets = false
         /// Whether ``StoredRecord/head(of:)`` finds the same name, type and change tag: a canonical record begins with
         /// them.
         package var isHeadFirst = true
@@ -56,10 +58,13 @@ extension StoredRecord {
                     summary.shareSecret = element.content
                 case UInt64(SharingPart.storedShareNumber): summary.storedShare = element.content
                 case UInt64(fieldsNumber):
-                    let (key, value) = try checkedField(element.content)
+                    let (key, kind, value) = try checkedField(element.content)
                     guard ByteOrder.compare(formerKey, key) < 0 else { throw WireReader.Damage() }
                     formerKey = key
                     try append(ofValue: value, to: &summary.cascades)
+                    if kind == .asset || kind == .assets {
+                        try forEachAsset(ofValue: value) { _ in summary.holdsAssets = true }
+                    }
                 default: break
                 }
             }
@@ -69,10 +74,10 @@ extension StoredRecord {
         return summary
     }
 
-    /// The key and the value of a field that holds only these two, in this order.
+    /// The key and the value of a field that holds only these two, in this order, and the value's kind.
     private static func checkedField(
         _ field: UnsafeRawBufferPointer
-    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    ) throws(WireReader.Damage) -> (key: UnsafeRawBufferPointer, kind: FieldKind, value: UnsafeRawBufferPointer) {
         var reader = WireReader(field)
         guard let key = try reader.next(), key.number == 1, key.isLengthDelimited, !key.content.isEmpty,
             let value = try reader.next(), value.number == 2, value.isLengthDelimited, try reader.next() == nil
@@ -81,7 +86,7 @@ extension StoredRecord {
         guard let member = try valueReader.next(), let kind = UInt8(exactly: member.number).flatMap(FieldKind.init),
             member.wireType == wireType(of: kind), try valueReader.next() == nil
         else { throw WireReader.Damage() }
-        return (try checked(key.content), value.content)
+        return (try checked(key.content), kind, value.content)
     }
 
     private static func wireType(of kind: FieldKind) -> UInt8 {

@@ -5,6 +5,8 @@ package enum StoredValue {
     case missing
     case scalar(StoredScalar)
     case list(StoredList)
+    /// One asset, or a list of them: nobody looks into them here, and queries take the field for missing.
+    case assets
 }
 
 /// A value that is no list.
@@ -31,6 +33,7 @@ extension StoredValue {
             return
         }
         switch element.number {
+        case 16, 17: self = .assets
         case 8...15 where element.isLengthDelimited:
             self = .list(StoredList(kind: UInt8(element.number), element.content))
         case 1...7:

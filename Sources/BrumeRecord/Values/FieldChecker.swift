@@ -102,6 +102,7 @@ package enum FieldChecker {
                 ? nil : "holds a date that is no finite number; send seconds since 2001"
         case BRUME__V1__VALUE__KIND_LOCATION_VALUE: return problem(value.pointee.location_value)
         case BRUME__V1__VALUE__KIND_REFERENCE_VALUE: return problem(value.pointee.reference_value)
+        case BRUME__V1__VALUE__KIND_ASSET_VALUE: return problem(value.pointee.asset_value)
         default: return problem(list: value)
         }
     }
@@ -141,6 +142,13 @@ package enum FieldChecker {
             }
         case BRUME__V1__VALUE__KIND_REFERENCE_LIST:
             let list = value.pointee.reference_list!
+            forgetUnknown(&list.pointee.base)
+            count = list.pointee.n_values
+            for index in 0..<count {
+                if let problem = problem(list.pointee.values[index]!) { return problem }
+            }
+        case BRUME__V1__VALUE__KIND_ASSET_LIST:
+            let list = value.pointee.asset_list!
             forgetUnknown(&list.pointee.base)
             count = list.pointee.n_values
             for index in 0..<count {
@@ -187,6 +195,13 @@ package enum FieldChecker {
             return "holds a reference with the unknown action \(reference.pointee.action.rawValue); use 0 or 1"
         }
         return problem(recordName: reference.pointee.record_name).map { "holds a reference: \($0)" }
+    }
+
+    private static func problem(_ asset: UnsafeMutablePointer<Brume__V1__Asset>) -> String? {
+        forgetUnknown(&asset.pointee.base)
+        return asset.pointee.checksum.len == AssetChecksum.byteCount
+            ? nil
+            : "holds an asset with a checksum of \(asset.pointee.checksum.len) bytes; send the 32 bytes of SHA-256"
     }
 
     /// What is wrong with the name of a reference's target, or nil. References may point to user records; the store

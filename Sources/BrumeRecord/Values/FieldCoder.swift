@@ -38,6 +38,9 @@ extension MessageArena {
         case .reference(let reference):
             message.pointee.kind_case = BRUME__V1__VALUE__KIND_REFERENCE_VALUE
             message.pointee.reference_value = self.reference(reference)
+        case .asset(let asset):
+            message.pointee.kind_case = BRUME__V1__VALUE__KIND_ASSET_VALUE
+            message.pointee.asset_value = self.asset(asset)
         default:
             list(value, into: message)
         }
@@ -88,6 +91,12 @@ extension MessageArena {
             list.pointee.n_values = values.count
             message.pointee.kind_case = BRUME__V1__VALUE__KIND_REFERENCE_LIST
             message.pointee.reference_list = list
+        case .assets(let values) where !values.isEmpty:
+            let list = make(brume__v1__asset_list__init)
+            list.pointee.values = messages(values) { asset($0) }
+            list.pointee.n_values = values.count
+            message.pointee.kind_case = BRUME__V1__VALUE__KIND_ASSET_LIST
+            message.pointee.asset_list = list
         default:
             message.pointee.kind_case = BRUME__V1__VALUE__KIND_EMPTY_LIST
             message.pointee.empty_list = make(brume__v1__empty_list__init)
@@ -119,8 +128,8 @@ extension MessageArena {
 }
 
 extension FieldValue {
-    /// The value of a decoded message. Returns nil when it has no kind that this version knows, or a text that isn't
-    /// UTF-8.
+    /// The value of a decoded message. Returns nil when it has no kind that this version knows, a text that isn't
+    /// UTF-8, or an asset without a checksum.
     package init?(_ value: UnsafeMutablePointer<Brume__V1__Value>) {
         switch value.pointee.kind_case {
         case BRUME__V1__VALUE__KIND_STRING_VALUE:
@@ -134,6 +143,9 @@ extension FieldValue {
         case BRUME__V1__VALUE__KIND_REFERENCE_VALUE:
             guard let reference = Reference(value.pointee.reference_value) else { return nil }
             self = .reference(reference)
+        case BRUME__V1__VALUE__KIND_ASSET_VALUE:
+            guard let asset = Asset(value.pointee.asset_value) else { return nil }
+            self = .asset(asset)
         default:
             self.init(list: value)
         }
@@ -169,6 +181,10 @@ extension FieldValue {
             let list = value.pointee.reference_list.pointee
             guard let references = Self.all(list.values, list.n_values, { Reference($0!) }) else { return nil }
             self = references.isEmpty ? .emptyList : .references(references)
+        case BRUME__V1__VALUE__KIND_ASSET_LIST:
+            let list = value.pointee.asset_list.pointee
+            guard let assets = Self.all(list.values, list.n_values, { Asset($0!) }) else { return nil }
+            self = assets.isEmpty ? .emptyList : .assets(assets)
         case BRUME__V1__VALUE__KIND_EMPTY_LIST: self = .emptyList
         default: return nil
         }

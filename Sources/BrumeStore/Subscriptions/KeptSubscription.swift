@@ -76,6 +76,8 @@ extension FieldValue {
         case .int64s(let numbers): 4 + 10 * numbers.count
         case .doubles(let numbers), .dates(let numbers): 4 + 8 * numbers.count
         case .int64, .double, .date, .emptyList: 10
+        case .asset: 64
+        case .assets(let assets): 4 + 64 * assets.count
         }
     }
 }

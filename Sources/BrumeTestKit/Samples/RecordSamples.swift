@@ -17,8 +17,15 @@ package enum RecordSamples {
         .int64s([.min, 0, .max]), .doubles([-0.0, 1.5]), .bytesList([[], [1]]), .dates([0, -1.5]),
         .locations([Location(latitude: 0, longitude: 0), Location(latitude: 1, longitude: 2)]),
         .references([Reference(recordName: "a", deletesSelf: false), Reference(recordName: "b", deletesSelf: true)]),
-        .emptyList,
+        .emptyList, .asset(asset(1, byteCount: 0)),
+        .assets([asset(2, byteCount: 1), asset(255, byteCount: 64 * 1024 * 1024 * 1024)]),
     ]
+
+    /// An asset that no server keeps.
+    package static func asset(_ number: UInt8, byteCount: UInt64) -> Asset {
+        let checksum = AssetChecksum([UInt8](repeating: number, count: AssetChecksum.byteCount))
+        return Asset(checksum: checksum!, byteCount: byteCount, generation: .max - UInt64(number))
+    }
 
     package static let userName = "_0123456789abcdef0123456789abcdef"
 

@@ -97,8 +97,13 @@ struct DatabaseDump {
         case .locations(let values): list(values, location)
         case .references(let values): list(values, reference)
         case .emptyList: "[]"
+        case .asset(let asset): self.asset(asset)
+        case .assets(let assets): list(assets, self.asset)
         }
     }
+
+    /// The same for equal contents, whichever stored copy is meant.
+    private func asset(_ asset: Asset) -> String { "asset of \(asset.byteCount) bytes, SHA-256 \(asset.checksum)" }
 
     /// The first 32 bytes, and how many there are of more.
     private func bytes(_ bytes: [UInt8]) -> String {

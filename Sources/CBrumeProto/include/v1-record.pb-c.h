@@ -19,6 +19,7 @@ PROTOBUF_C__BEGIN_DECLS
 typedef struct Brume__V1__ZoneID Brume__V1__ZoneID;
 typedef struct Brume__V1__Location Brume__V1__Location;
 typedef struct Brume__V1__Reference Brume__V1__Reference;
+typedef struct Brume__V1__Asset Brume__V1__Asset;
 typedef struct Brume__V1__StringList Brume__V1__StringList;
 typedef struct Brume__V1__Int64List Brume__V1__Int64List;
 typedef struct Brume__V1__DoubleList Brume__V1__DoubleList;
@@ -26,6 +27,7 @@ typedef struct Brume__V1__BytesList Brume__V1__BytesList;
 typedef struct Brume__V1__DateList Brume__V1__DateList;
 typedef struct Brume__V1__LocationList Brume__V1__LocationList;
 typedef struct Brume__V1__ReferenceList Brume__V1__ReferenceList;
+typedef struct Brume__V1__AssetList Brume__V1__AssetList;
 typedef struct Brume__V1__EmptyList Brume__V1__EmptyList;
 typedef struct Brume__V1__Value Brume__V1__Value;
 typedef struct Brume__V1__Field Brume__V1__Field;
@@ -125,6 +127,35 @@ struct  Brume__V1__Reference
     , {0,NULL}, BRUME__V1__REFERENCE_ACTION__REFERENCE_ACTION_NONE }
 
 
+/*
+ * A file that the server keeps beside the records that name it. Its content travels by itself.
+ */
+struct  Brume__V1__Asset
+{
+  ProtobufCMessage base;
+  /*
+   * SHA-256 of its content
+   */
+  ProtobufCBinaryData checksum;
+  /*
+   * of its content
+   */
+  uint64_t byte_count;
+  /*
+   * Which stored copy of the content it is: opaque, and sent back as it came.
+   */
+  uint64_t generation;
+  /*
+   * In a save: what the end of its upload gave. Without one the asset has to be among those that the server's version of the
+   * record names. No answer has any.
+   */
+  ProtobufCBinaryData receipt;
+};
+#define BRUME__V1__ASSET__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__asset__descriptor) \
+    , {0,NULL}, 0, 0, {0,NULL} }
+
+
 struct  Brume__V1__StringList
 {
   ProtobufCMessage base;
@@ -202,6 +233,17 @@ struct  Brume__V1__ReferenceList
     , 0,NULL }
 
 
+struct  Brume__V1__AssetList
+{
+  ProtobufCMessage base;
+  size_t n_values;
+  Brume__V1__Asset **values;
+};
+#define BRUME__V1__ASSET_LIST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__asset_list__descriptor) \
+    , 0,NULL }
+
+
 /*
  * A list without elements has no element type.
  */
@@ -230,7 +272,9 @@ typedef enum {
   BRUME__V1__VALUE__KIND_DATE_LIST = 12,
   BRUME__V1__VALUE__KIND_LOCATION_LIST = 13,
   BRUME__V1__VALUE__KIND_REFERENCE_LIST = 14,
-  BRUME__V1__VALUE__KIND_EMPTY_LIST = 15
+  BRUME__V1__VALUE__KIND_EMPTY_LIST = 15,
+  BRUME__V1__VALUE__KIND_ASSET_VALUE = 16,
+  BRUME__V1__VALUE__KIND_ASSET_LIST = 17
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__VALUE__KIND__CASE)
 } Brume__V1__Value__KindCase;
 
@@ -260,6 +304,8 @@ struct  Brume__V1__Value
     Brume__V1__LocationList *location_list;
     Brume__V1__ReferenceList *reference_list;
     Brume__V1__EmptyList *empty_list;
+    Brume__V1__Asset *asset_value;
+    Brume__V1__AssetList *asset_list;
   };
 };
 #define BRUME__V1__VALUE__INIT \
@@ -433,6 +479,25 @@ Brume__V1__Reference *
 void   brume__v1__reference__free_unpacked
                      (Brume__V1__Reference *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__Asset methods */
+void   brume__v1__asset__init
+                     (Brume__V1__Asset         *message);
+size_t brume__v1__asset__get_packed_size
+                     (const Brume__V1__Asset   *message);
+size_t brume__v1__asset__pack
+                     (const Brume__V1__Asset   *message,
+                      uint8_t             *out);
+size_t brume__v1__asset__pack_to_buffer
+                     (const Brume__V1__Asset   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__Asset *
+       brume__v1__asset__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__asset__free_unpacked
+                     (Brume__V1__Asset *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__V1__StringList methods */
 void   brume__v1__string_list__init
                      (Brume__V1__StringList         *message);
@@ -566,6 +631,25 @@ Brume__V1__ReferenceList *
 void   brume__v1__reference_list__free_unpacked
                      (Brume__V1__ReferenceList *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__AssetList methods */
+void   brume__v1__asset_list__init
+                     (Brume__V1__AssetList         *message);
+size_t brume__v1__asset_list__get_packed_size
+                     (const Brume__V1__AssetList   *message);
+size_t brume__v1__asset_list__pack
+                     (const Brume__V1__AssetList   *message,
+                      uint8_t             *out);
+size_t brume__v1__asset_list__pack_to_buffer
+                     (const Brume__V1__AssetList   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__AssetList *
+       brume__v1__asset_list__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__asset_list__free_unpacked
+                     (Brume__V1__AssetList *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__V1__EmptyList methods */
 void   brume__v1__empty_list__init
                      (Brume__V1__EmptyList         *message);
@@ -691,6 +775,9 @@ typedef void (*Brume__V1__Location_Closure)
 typedef void (*Brume__V1__Reference_Closure)
                  (const Brume__V1__Reference *message,
                   void *closure_data);
+typedef void (*Brume__V1__Asset_Closure)
+                 (const Brume__V1__Asset *message,
+                  void *closure_data);
 typedef void (*Brume__V1__StringList_Closure)
                  (const Brume__V1__StringList *message,
                   void *closure_data);
@@ -711,6 +798,9 @@ typedef void (*Brume__V1__LocationList_Closure)
                   void *closure_data);
 typedef void (*Brume__V1__ReferenceList_Closure)
                  (const Brume__V1__ReferenceList *message,
+                  void *closure_data);
+typedef void (*Brume__V1__AssetList_Closure)
+                 (const Brume__V1__AssetList *message,
                   void *closure_data);
 typedef void (*Brume__V1__EmptyList_Closure)
                  (const Brume__V1__EmptyList *message,
@@ -740,6 +830,7 @@ extern const ProtobufCEnumDescriptor    brume__v1__reference_action__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__zone_id__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__location__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__reference__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__asset__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__string_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__int64_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__double_list__descriptor;
@@ -747,6 +838,7 @@ extern const ProtobufCMessageDescriptor brume__v1__bytes_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__date_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__location_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__reference_list__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__asset_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__empty_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__value__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__field__descriptor;

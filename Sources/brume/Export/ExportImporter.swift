@@ -259,6 +259,8 @@ extension FieldValue {
         case .location: 80
         case .reference(let reference): reference.recordName.utf8.count + 8
         case .int64, .double, .date, .emptyList: 12
+        case .asset(let asset): 64 + asset.receipt.count
+        case .assets(let list): list.reduce(0) { $0 + 64 + $1.receipt.count }
         }
     }
 }

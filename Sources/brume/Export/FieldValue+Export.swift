@@ -12,7 +12,8 @@ internal import Foundation
 /// | date, seconds since 2001 | `{"date": 700000000.25}` |
 /// | location | `{"location": {"latitude": …, "longitude": …, "altitude": …, "horizontalAccuracy": …, "verticalAccuracy": …, "course": …, "speed": …, "timestamp": …}}` |
 /// | reference | `{"reference": "name", "deletesSelf": false}` |
-/// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`; without elements `{"list": []}` |
+/// | asset, without its content | `{"asset": {"checksum": "SHA-256 in hexadecimal digits", "byteCount": 5, "generation": "16 hexadecimal digits"}}` |
+/// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`, `{"assets": […]}`; without elements `{"list": []}` |
 ///
 /// Numbers are written with as many digits as restore the same bits. An infinity or a NaN, which JSON can't express, is
 /// written as its bit pattern in text: `"0x7ff8000000000000"`. Elements of lists are written like the values inside the
@@ -35,6 +36,8 @@ extension FieldValue {
         case .locations(let list): .object([("locations", .array(list.map(Self.json)))])
         case .references(let list): .object([("references", .array(list.map(Self.json)))])
         case .emptyList: .object([("list", .array([]))])
+        case .asset(let asset): .object([("asset", Self.json(asset))])
+        case .assets(let list): .object([("assets", .array(list.map(Self.json)))])
         }
     }
 
@@ -63,6 +66,7 @@ extension FieldValue {
         case "bytes": return .bytes(try bytes(value))
         case "date": return .date(try double(value))
         case "location": return .location(try location(value))
+        case "asset": return .asset(try asset(value))
         default: break
         }
         guard let elements = value.array else { throw unknown }
@@ -84,6 +88,7 @@ extension FieldValue {
         case "dates": return .dates(try list(elements, double))
         case "locations": return .locations(try list(elements, location))
         case "references": return .references(try list(elements, reference))
+        case "assets": return .assets(try list(elements, asset))
         case "list" where elements.isEmpty: return .emptyList
         default: throw unknown
         }
@@ -142,6 +147,24 @@ extension FieldValue {
             latitude: try part("latitude"), longitude: try part("longitude"), altitude: try part("altitude"),
             horizontalAccuracy: try part("horizontalAccuracy"), verticalAccuracy: try part("verticalAccuracy"),
             course: try part("course"), speed: try part("speed"), timestamp: try part("timestamp"))
+    }
+
+    private static func json(_ asset: Asset) -> JSONValue {
+        .object([
+            ("checksum", .string(asset.checksum.description)),
+            ("byteCount", .integer(Int64(clamping: asset.byteCount))),
+            ("generation", .string(withUnsafeBytes(of: asset.generation.bigEndian) { $0.hexadecimal })),
+        ])
+    }
+
+    private static func asset(_ json: JSONValue) throws(ValueError) -> Asset {
+        guard let digits = json["checksum"]?.text, let bytes = [UInt8](hexadecimal: digits[...]),
+            let checksum = AssetChecksum(bytes), case .integer(let count)? = json["byteCount"],
+            let byteCount = UInt64(exactly: count), let generation = json["generation"]?.text,
+            generation.utf8.count == 16,
+            let number = UInt64(generation, radix: 16)
+        else { throw ValueError(message: "an asset lacks its checksum, its byteCount or its generation") }
+        return Asset(checksum: checksum, byteCount: byteCount, generation: number)
     }
 
     private static func json(_ reference: Reference) -> JSONValue {

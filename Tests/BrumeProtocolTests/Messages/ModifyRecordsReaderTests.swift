@@ -19,6 +19,9 @@ struct ModifyRecordsReaderTests {
 
     private static let key = ProtoBytes().text(1, "key")
 
+    private static let checksum = [UInt8](repeating: 7, count: 32)
+    private static let asset = ProtoBytes().bytes(1, checksum).varint(2, 5).double(3, 1)
+
     /// Fields that are right, and such that are nearly.
     private static var fields: [ProtoBytes] {
         let values: [ProtoBytes] = [
@@ -38,6 +41,12 @@ struct ModifyRecordsReaderTests {
             ProtoBytes().message(8, ProtoBytes().bytes(1, [0xFF])), ProtoBytes().message(8, ProtoBytes().varint(1, 1)),
             ProtoBytes().message(8, ProtoBytes().text(1, "a").text(2, "b")),
             ProtoBytes().message(8, ProtoBytes().raw([0x0A, 0x81, 0x00, 97])),
+            // An asset; one in another order; with a receipt; with what nobody knows; with a checksum that is none.
+            ProtoBytes().message(16, asset), ProtoBytes().message(16, ProtoBytes().varint(2, 5).bytes(1, checksum)),
+            ProtoBytes().message(16, asset.bytes(4, [1, 2])), ProtoBytes().message(16, asset.varint(9, 1)),
+            ProtoBytes().message(16, ProtoBytes().bytes(1, [1])), ProtoBytes().message(17, ProtoBytes()),
+            ProtoBytes().message(17, ProtoBytes().message(1, asset.bytes(4, [1])).message(1, asset.bytes(4, [2]))),
+            ProtoBytes().message(17, ProtoBytes().message(1, asset).message(1, ProtoBytes())),
             // Numbers in one piece; one by one; two bytes for one; ten bytes, and eleven; cut off; none.
             ProtoBytes().message(9, ProtoBytes().bytes(1, [1, 2, 0x80, 0x01])),
             ProtoBytes().message(9, ProtoBytes().varint(1, 4).varint(1, 6)),
@@ -150,6 +159,28 @@ struct ModifyRecordsReaderTests {
         }
     }
 
+    @Test("the receipts of assets are apart from what is stored", arguments: [false, true])
+    func receipts(inAnotherOrder: Bool) throws {
+        let coder = MessageCoder()
+        var request = MessageSamples.modifyRequest
+        let photo = RecordSamples.asset(1, byteCount: 5)
+        func uploaded(_ receipt: UInt8) -> Asset {
+            var asset = photo
+            asset.receipt = [receipt, receipt]
+            return asset
+        }
+        request.zones[0].saves[0].fields = ["a": .asset(uploaded(1)), "b": .assets([uploaded(2), photo, uploaded(3)])]
+        let bytes = coder.encodeModifyRecordsRequest(request)
+        let arrived = try bytes.decoded(
+            inAnotherOrder ? coder.decodeModifyRecordsMessage : coder.decodeModifyRecordsRequest)
+        #expect(arrived.receipts == [[1, 1], [2, 2], [3, 3]])
+        let save = arrived.zones[0].saves[0]
+        #expect(save.fields.mayHoldAssets)
+        let expected = [("a", FieldValue.asset(photo)), ("b", .assets([photo, photo, photo]))]
+            .map { StoredRecord.encodeField(key: $0.0, value: $0.1) }
+        #expect(save.fields.puts == EncodedFields(expected))
+    }
+
     @Test("places and references in the lists of a request have a limit, in whatever encoding they come")
     func listMessages() throws {
         let coder = MessageCoder()
@@ -168,6 +199,7 @@ struct ModifyRecordsReaderTests {
         let cases: [(UInt64, [UInt8], ProtoBytes)] = [
             (13, [10, 0], ProtoBytes()), (13, [10, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0], ProtoBytes()),
             (14, reference, ProtoBytes()), (13, [10, 0], ProtoBytes().varint(2, 1)),
+            (17, ProtoBytes().message(1, ProtoBytes().bytes(1, Self.checksum)).bytes, ProtoBytes()),
         ]
         for (kind, element, before) in cases {
             for count in [limit, limit + 1] {
@@ -187,6 +219,7 @@ struct ModifyRecordsReaderTests {
     @Test("what the reader says of a request holds: no name twice, and no reference where none may be")
     func knowledge() throws {
         let coder = MessageCoder()
+        let asset = FieldValue.asset(RecordSamples.asset(1, byteCount: 5))
         let fields: [(value: FieldValue, mayHold: Bool)] = [
             (.int64(1), false), (.string("x"), false), (.bytes([1]), false), (.date(3), false),
             (.reference(Reference(recordName: "r", deletesSelf: true)), true),
@@ -198,6 +231,7 @@ struct ModifyRecordsReaderTests {
             let arrived = try coder.encodeModifyRecordsRequest(request).decoded(coder.decodeModifyRecordsRequest)
             let save = arrived.zones[0].saves[0]
             #expect(save.fields.mayHoldReferences == mayHold, "\(value)")
+            #expect(save.fields.mayHoldAssets == (value == asset), "\(value)")
             #expect(arrived.zones[0].isKnownDistinct)
             let cascades = try save.fields.puts.bytes.array.decoded { bytes throws(ServiceError) in
                 try StoredRecord.cascades(of: bytes)

@@ -89,6 +89,7 @@ extension PredicateValue {
         case .locations(let places): self = .list(places.map { Self.location(checking: CLLocation($0)) })
         case .references(let references): self = .list(references.map { PredicateValue(.reference($0)) })
         case .emptyList: self = .list([])
+        case .asset, .assets: self = .unsupported("queries don't look at assets")
         }
     }
 }
