@@ -103,6 +103,10 @@ package enum StoreLimits {
     /// 256 KiB of memory.
     package static let assetBytes: UInt64 = 64 * 1024 * 1024 * 1024
 
+    /// Seconds that an asset is kept which no record names: a day, in which a save may still name it, and an operator
+    /// may stop what deleted its records.
+    package static let assetGraceSeconds: UInt32 = 24 * 60 * 60
+
     /// Bytes of an upload after which it is made durable: what a client may have to send again after a crash, a quarter
     /// of a second of a fast network. Each time costs three syncs.
     package static let uploadCheckpointBytes: UInt64 = 32 * 1024 * 1024

@@ -37,6 +37,20 @@ package struct BlobIndex {
     /// How many fields of records name a blob.
     package func referenceCount(of name: BlobName) -> Int { Int(blobs[name]?.references ?? 0) }
 
+    /// How many fields of records name each blob, of those that any names.
+    ///
+    /// - Complexity: O(blobs).
+    var referenceCounts: [BlobName: Int] {
+        var counts: [BlobName: Int] = [:]
+        blobs.forEach { name, entry in
+            if entry.references > 0 { counts[name] = Int(entry.references) }
+        }
+        return counts
+    }
+
+    /// About what it takes in memory.
+    var approximateBytes: Int { blobs.count * BlobTable.bytesPerBlob }
+
     /// The copy of a content that further uploads of it become; nil when there is none that can be relied on. A file
     /// that was merely found may be gone by now, or cut off. Whoever has an upload become it pins it first, in the same
     /// turn: it may be about to go.

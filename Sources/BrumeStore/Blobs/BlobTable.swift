@@ -34,6 +34,9 @@ struct BlobTable {
         var entry: Entry
     }
 
+    /// About what a blob takes in memory, with its part of what is empty, and its place in the queue.
+    static let bytesPerBlob = 160
+
     private var first: [AssetChecksum: Copy] = [:]
     private var others: [AssetChecksum: [Copy]] = [:]
     private(set) var count = 0
@@ -42,6 +45,14 @@ struct BlobTable {
     func copies(of checksum: AssetChecksum) -> [Copy] {
         guard let copy = first[checksum] else { return [] }
         return [copy] + (others[checksum] ?? [])
+    }
+
+    func forEach(_ visit: (BlobName, Entry) -> Void) {
+        for checksum in first.keys {
+            for copy in copies(of: checksum) {
+                visit(BlobName(checksum: checksum, generation: copy.generation), copy.entry)
+            }
+        }
     }
 
     subscript(name: BlobName) -> Entry? {

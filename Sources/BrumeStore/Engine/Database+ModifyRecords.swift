@@ -14,10 +14,12 @@ extension Database {
     ///     with `quotaExceeded`. Deletions, and saves that store no more than before, go through even above it.
     ///   - mayUseIndexReserve: Whether what others have left to the indexes does not keep small requests back
     ///     (``StoreLimits/pendingIndexReserveBytes``).
+    ///   - grants: The assets that the request may name beside those that the records name already.
     ///   - takenNames: How many names a caller who does not own the database may be told to be taken.
     package func modifyRecords(
         _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64,
-        quota: StorageQuota? = nil, mayUseIndexReserve: Bool = false, takenNames: TakenNameRoom = .unlimited
+        quota: StorageQuota? = nil, mayUseIndexReserve: Bool = false, grants: AssetGrants = AssetGrants(),
+        takenNames: TakenNameRoom = .unlimited
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
         assert(answers(request.database), "a request was routed to a database of another scope")
         let itemCount = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
@@ -62,7 +64,8 @@ extension Database {
                         run: run, sequence: builder.sequence, zone: zoneStates[index].incarnation),
                     runOfZone: modification.isKnownDistinct
                         ? run : run(of: ChangePosition(rawValue: zoneStates[index].incarnation)),
-                    takenNames: takenNames, quota: room(in: quota))
+                    takenNames: takenNames, grants: grants.assets(inZone: zoneStates[index].name),
+                    quota: room(in: quota))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget

@@ -71,6 +71,9 @@ package final class Database {
     package var giveBack: ((Remains) -> Void)?
     /// The zones of others that a private database's owner takes part in.
     @exclusivity(unchecked) package internal(set) var sharedZones = SharedZones()
+    /// What is known of the assets that are stored for it.
+    @exclusivity(unchecked) package var blobs = BlobIndex(grace: StoreLimits.assetGraceSeconds)
+    @exclusivity(unchecked) var assetReleases = AssetReleases()
     /// Only a public database has any.
     var formerSubscribers = FormerSubscribers()
     @exclusivity(unchecked) var operations: RememberedOperations
@@ -133,20 +136,22 @@ package final class Database {
     /// Changes a zone, and keeps the database's counts up to date. `change` must not use the database otherwise.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
         if !queryRuns.isEmpty { keepForQueries(zoneAt: index) }
-        let (value, grownBytes, newRecords, newTombstones, changesPopulation) =
+        let (value, grownBytes, newRecords, newTombstones, changesPopulation, hasAssetNews) =
             zoneStates.withUnsafeMutableBufferPointer { zones in
                 let (bytes, tombstones) = (zones[index].storedBytes, zones[index].tombstoneCount)
                 let records = zones[index].liveCount
                 let value = change(&zones[index])
                 return (
                     value, zones[index].storedBytes - bytes, zones[index].liveCount - records,
-                    zones[index].tombstoneCount - tombstones, (zones[index].liveCount == 0) != (records == 0)
+                    zones[index].tombstoneCount - tombstones, (zones[index].liveCount == 0) != (records == 0),
+                    zones[index].assets.hasNews
                 )
             }
         storedBytes += grownBytes
         recordCount += newRecords
         tombstoneCount += newTombstones
         if changesPopulation { populationChanged(ofZoneAt: index) }
+        if hasAssetNews { note(zoneStates[index].assets.takeNews()) }
         return value
     }
 
@@ -169,7 +174,7 @@ package final class Database {
         zoneStates.reduce(Database.emptyBytes) { $0 + $1.approximateBytes } + operations.bytes
             + participantOperations.bytes
             + subscriptionTable.approximateBytes + formerSubscribers.approximateBytes + sharedZones.approximateBytes
-            + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes }
+            + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
     }
 
     static let emptyBytes = 4 * 1024

@@ -18,6 +18,10 @@ package struct DatabaseAudit: Equatable, Sendable {
         var sharing: [UInt64: ZoneSharing] = [:]
         /// What is wrong with the trees of shared records, by the zone's incarnation.
         var treeProblems: [UInt64: String] = [:]
+        /// How often each stored asset is named: by records, and by those whose removal is not durable yet.
+        var assets: [BlobName: Int] = [:]
+        /// Records that name assets, by the zone's incarnation.
+        var assetHolders: [UInt64: Int] = [:]
         /// See ``Database/approximateBytes``.
         package var approximateBytes = 0
         package var operations = 0
@@ -74,12 +78,17 @@ extension Database {
             operations: operations.count, operationBytes: operations.bytes,
             participantOperations: participantOperations.count,
             participantOperationBytes: participantOperations.bytes)
+        audit.kept.assets = blobs.referenceCounts
+        for state in zoneStates where state.assets.holderCount > 0 {
+            audit.kept.assetHolders[state.incarnation] = state.assets.holderCount
+        }
         for state in zoneStates where !state.sharing.isEmpty { audit.kept.sharing[state.incarnation] = state.sharing }
         audit.runs = runHistory.runs.count
         var sums = DatabaseAudit.Counts(
             approximateBytes: Database.emptyBytes + subscriptionTable.approximateBytes
                 + formerSubscribers.approximateBytes + sharedZones.approximateBytes
-                + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes })
+                + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes)
+        assetReleases.forEach { Database.forEachAsset(of: $0) { sums.assets[BlobName($0), default: 0] += 1 } }
         operations.capture.forEach { operation in
             sums.operations += 1
             sums.operationBytes += operation.outcome.count
@@ -104,6 +113,10 @@ extension Database {
             var references = ReferenceIndex(tellsUsersApart: state.references.tellsUsersApart)
             for (slot, record) in state.liveSlots where record.refersToOthers {
                 references.add(record.references, of: slot, by: references.user(of: record))
+            }
+            for (_, record) in state.liveSlots where record.marks.contains(.assets) {
+                sums.assetHolders[state.incarnation, default: 0] += 1
+                Database.forEachAsset(of: record.bytes) { sums.assets[BlobName($0), default: 0] += 1 }
             }
             sums.approximateBytes += references.approximateBytes
             let sharing = state.searchedSharing

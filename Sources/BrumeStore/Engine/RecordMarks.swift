@@ -8,7 +8,9 @@ struct RecordMarks: OptionSet {
     static let refersToOthers = RecordMarks(rawValue: 1 << 30)
     /// It is a share, or the root of one: see ``SharingPart``.
     static let sharing = RecordMarks(rawValue: 1 << 29)
-    static let all: RecordMarks = [.refersToOthers, .sharing]
+    /// It names assets.
+    static let assets = RecordMarks(rawValue: 1 << 28)
+    static let all: RecordMarks = [.refersToOthers, .sharing, .assets]
 }
 
 extension RecordMarks {
@@ -16,5 +18,6 @@ extension RecordMarks {
     init(_ summary: StoredRecord.Summary) {
         self = summary.refersToOthers ? .refersToOthers : []
         if summary.concernsSharing { insert(.sharing) }
+        if summary.holdsAssets { insert(.assets) }
     }
 }

@@ -64,7 +64,7 @@ struct RecordSlot: Sendable {
         self.created = created
     }
 
-    private static let countMask: UInt32 = (1 << 29) - 1
+    private static let countMask: UInt32 = (1 << 28) - 1
 
     /// Takes a newer version of the record.
     ///

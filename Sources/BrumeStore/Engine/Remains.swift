@@ -22,6 +22,7 @@ extension Database {
     /// Replaces a zone that was deleted, whose memory is freed elsewhere if it is much.
     func replaceZone(at index: Int, with state: ZoneState) {
         let former = withZone(at: index) { exchange(&$0, with: state) }
+        noteAssets(ofRemovedZone: former)
         if let giveBack, former.slots.count >= Remains.slotsMin { giveBack(Remains(of: former)) }
     }
 }

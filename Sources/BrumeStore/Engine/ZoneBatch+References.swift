@@ -19,9 +19,10 @@ extension ZoneBatch {
         var references: StagedReferences?
 
         /// Those of the record as it is to be.
-        func marks(_ sharing: SharingPart?) -> RecordMarks {
+        func marks(_ sharing: SharingPart?, namesAssets: Bool) -> RecordMarks {
             var marks: RecordMarks = refersToOthers ? .refersToOthers : []
             if sharing != nil { marks.insert(.sharing) }
+            if namesAssets { marks.insert(.assets) }
             return marks
         }
     }

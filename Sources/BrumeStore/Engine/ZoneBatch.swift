@@ -60,6 +60,8 @@ struct ZoneBatch {
     var shareBudget: ShareBudget
     /// How many names the caller may still be told to be taken.
     private(set) var takenNames: TakenNameRoom
+    /// The assets that saves may name although no record names them; nil for none.
+    let grants: Set<Asset>?
     /// The quota of records, and how much of it was used before this batch; nil for no limit.
     let quota: QuotaRoom?
 
@@ -88,7 +90,7 @@ struct ZoneBatch {
         owner: String = "", scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
         secretPlace: ShareAddresses.Place, runOfZone: UInt32, takenNames: TakenNameRoom = .unlimited,
-        quota: QuotaRoom? = nil
+        grants: Set<Asset>? = nil, quota: QuotaRoom? = nil
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -107,6 +109,7 @@ struct ZoneBatch {
         self.bytesLeft = bytesLeft
         self.referenceBudget = referenceBudget
         self.takenNames = takenNames
+        self.grants = grants
         self.quota = quota
     }
 
@@ -295,10 +298,16 @@ struct ZoneBatch {
                 of: save, over: existing, merged: merged,
                 fields: SharedBytes(of: records, at: start + systemByteCount..<records.count), in: zone)
         }
+        var namesAssets = false
+        if save.fields.mayHoldAssets || existing?.marks.contains(.assets) == true {
+            namesAssets = try self.namesAssets(
+                SharedBytes(of: records, at: start + systemByteCount..<range.upperBound), over: existing)
+        }
         if let change = findings.references { references.append(change) }
         staged.append(
             StagedSave(
-                item: item, existing: slot, range: range, marks: findings.marks(merged.sharing),
+                item: item, existing: slot, range: range,
+                marks: findings.marks(merged.sharing, namesAssets: namesAssets),
                 answerCount: answerCount,
                 setsParent: merged.parent != nil && merged.formerParent != merged.parent,
                 changesCascades: findings.changesCascades,

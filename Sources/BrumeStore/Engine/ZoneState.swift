@@ -39,6 +39,7 @@ struct ZoneState: Sendable {
     /// The zone's shares and their roots.
     private(set) var sharing = ZoneSharing()
     private(set) var quietEnd = QuietEnd()
+    var assets = ZoneAssets()
     /// What shares of records cover, and who takes part in them.
     var trees = SharedTrees()
     /// What each user's records take; a private database has none.
@@ -144,6 +145,7 @@ struct ZoneState: Sendable {
                 storedBytes -= slots.byteCount(of: known)
                 removeFromCreator(known)
                 removeFromSharing(known)
+                removeFromAssets(known)
                 if case .unknown = change { removeReferences(of: known) }
                 slots.replace(known, with: record, marks: marks, position: position)
             }
@@ -163,6 +165,7 @@ struct ZoneState: Sendable {
         storedBytes += record.count
         addToCreator(slot)
         if marks.contains(.sharing) { sharing.add(slots[slot], at: slot) }
+        if marks.contains(.assets) { assets.add(slots.bytes(of: slot)) }
         switch change {
         case .unknown: addReferences(of: slot)
         case .none: break
@@ -193,6 +196,7 @@ struct ZoneState: Sendable {
         storedBytes -= slots.byteCount(of: slot)
         removeFromCreator(slot)
         removeFromSharing(slot)
+        removeFromAssets(slot)
         noteDeletionInTrees(slot, at: position)
         let packedBytes = slots.packedBytes(of: slot)
         slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
@@ -272,6 +276,10 @@ struct ZoneState: Sendable {
         if slots.marks(of: slot).contains(.sharing) { sharing.remove(slots[slot], at: slot) }
     }
 
+    private mutating func removeFromAssets(_ slot: Int32) {
+        if slots.marks(of: slot).contains(.assets) { assets.remove(slots.bytes(of: slot)) }
+    }
+
     /// ``sharing``, found anew.
     var searchedSharing: ZoneSharing {
         var sharing = ZoneSharing()
@@ -306,6 +314,7 @@ struct ZoneState: Sendable {
             let slot = first + Int32(index)
             addReferences(of: slot)
             if slots.marks(of: slot).contains(.sharing) { sharing.add(slots[slot], at: slot) }
+            if slots.marks(of: slot).contains(.assets) { assets.noteLoaded() }
         }
         for record in records.covered {
             trees.load(first + Int32(record.slot), tree: record.tree, entered: record.entered)

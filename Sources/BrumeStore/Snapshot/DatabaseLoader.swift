@@ -117,6 +117,7 @@ package final class DatabaseLoader {
             })
         database.zoneFeedHead = database.zoneFeed.last?.position ?? .start
         database.sequence = sequence
+        database.referenceLoadedAssets()
         return .success(database)
     }
 

@@ -63,15 +63,17 @@ struct Desk {
     func modify(
         _ zone: ZoneID = Desk.zone, policy: SavePolicy = .ifServerRecordUnchanged, isAtomic: Bool = true,
         saves: [RecordSave<CheckedFields>] = [], deletions: [String] = [], now: Int64 = 2000, clientToken: [UInt8] = [],
-        mayUseIndexReserve: Bool = false, shares: [String: ShareSave] = [:]
+        mayUseIndexReserve: Bool = false, shares: [String: ShareSave] = [:], grants: [Asset] = []
     ) -> (result: ZoneModificationResult<SharedBytes>, commit: Commit?) {
         var modification = ZoneModification(zone: zone, saves: saves, deletions: deletions)
         modification.shares = shares
+        var granted = AssetGrants()
+        for asset in grants { granted.add(asset, inZone: zone.name) }
         let decision = database.modifyRecords(
             ModifyRecordsRequest(
                 database: scope, savePolicy: policy, isAtomic: isAtomic, zones: [modification],
                 clientToken: clientToken),
-            caller: caller, nowMilliseconds: now, mayUseIndexReserve: mayUseIndexReserve)
+            caller: caller, nowMilliseconds: now, mayUseIndexReserve: mayUseIndexReserve, grants: granted)
         return (decision.answer[0], decision.commit)
     }
 

@@ -1,0 +1,69 @@
+package import BrumeModel
+internal import BrumeRecord
+
+/// The assets that a database's records name.
+extension Database {
+    /// Notes what a commit in the making makes records name, and name no longer.
+    func note(_ news: ZoneAssets.News) {
+        for record in news.named { reference(assetsOf: record) }
+        for record in news.dropped { assetReleases.append(record, at: sequence + 1) }
+    }
+
+    /// Notes that a commit in the making removes a zone.
+    func noteAssets(ofRemovedZone zone: ZoneState) {
+        if zone.assets.holderCount > 0 { assetReleases.append(zone.slots, at: sequence + 1) }
+    }
+
+    /// Counts the assets of all records that were loaded from a snapshot.
+    ///
+    /// - Complexity: O(records of zones with assets).
+    func referenceLoadedAssets() {
+        for index in zoneStates.indices where zoneStates[index].assets.holderCount > 0 {
+            let slots = zoneStates[index].slots
+            for slot in 0..<Int32(slots.count) where slots.marks(of: slot).contains(.assets) {
+                reference(assetsOf: slots.bytes(of: slot))
+            }
+        }
+    }
+
+    private func reference(assetsOf record: SharedBytes) {
+        Database.forEachAsset(of: record) { blobs.reference(BlobName($0), byteCount: $0.byteCount) }
+    }
+
+    /// Releases the assets that records named before commits up to a sequence, which are durable. Returns whether more
+    /// is left to do for these: call it again, when others have had their turn.
+    ///
+    /// - Parameters:
+    ///   - now: Seconds of the process's monotonic clock.
+    ///   - limit: About how many assets are released, and slots of deleted zones are looked at. A record's are released
+    ///     together.
+    package func releaseAssets(upTo sequence: UInt64, now: UInt32, limit: Int) -> Bool {
+        var looks = limit
+        var released = 0
+        while released < limit {
+            guard let record = assetReleases.next(upTo: sequence, looks: &looks) else { return looks == 0 }
+            Database.forEachAsset(of: record) {
+                blobs.release(BlobName($0), now: now)
+                released += 1
+            }
+        }
+        return true
+    }
+
+    /// Whether records wait for ``releaseAssets(upTo:now:limit:)``.
+    package var hasAssetReleases: Bool { !assetReleases.isEmpty }
+
+    static func forEachAsset(of record: SharedBytes, _ visit: (Asset) -> Void) {
+        record.withUnsafeBytes { bytes in
+            do throws(ServiceError) {
+                try StoredRecord.forEachAsset(of: bytes, visit)
+            } catch {
+                preconditionFailure("a stored record can't be read, though it was checked")
+            }
+        }
+    }
+}
+
+extension BlobName {
+    package init(_ asset: Asset) { self.init(checksum: asset.checksum, generation: asset.generation) }
+}
