@@ -45,6 +45,19 @@ package enum Limits {
     /// longitude, and references to records named by UUIDs, fill the records before they reach this limit.
     package static let listMessagesPerRequest = 50_000
 
+    /// Bytes of an asset in one message: small enough that other messages of the connection don't wait for long.
+    package static let assetChunkBytes = 64 * 1024
+
+    /// Bytes of a receipt: more than any has.
+    package static let receiptBytes = 128
+
+    /// Receipts of one request: each is opened twice in one piece of work, a microsecond each time.
+    package static let receiptsPerRequest = 4_000
+
+    /// Assets that one request names, in its own words and in those of the records that it changes: each is looked up
+    /// in one piece of work. A request counts as full once it has named this many; the record that it was at is saved.
+    package static let assetsPerRequest = 10_000
+
     /// Assets that one record names: CloudKit tells no limit. A record of 1 MB could otherwise name 20,000, each of which
     /// is looked up when the record changes, and when it goes.
     package static let assetsPerRecord = 1_000

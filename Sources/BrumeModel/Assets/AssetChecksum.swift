@@ -19,6 +19,15 @@ package struct AssetChecksum: Hashable, Sendable {
         words = (next(), next(), next(), next())
     }
 
+    /// The same of bytes in place, without a call for each.
+    package init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == AssetChecksum.byteCount else { return nil }
+        func word(_ offset: Int) -> UInt64 {
+            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        }
+        words = (word(0), word(8), word(16), word(24))
+    }
+
     package var bytes: [UInt8] {
         [words.0, words.1, words.2, words.3].flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
     }

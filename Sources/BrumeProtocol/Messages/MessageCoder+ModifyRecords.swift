@@ -41,7 +41,7 @@ extension MessageCoder {
         try RequestChecks.itemCount(items, "saves and deletions")
         try Self.checkListMessages(message)
         try Self.checkShareChanges(message)
-        let receipts = Self.takeReceipts(message)
+        let receipts = try Self.takeReceipts(message)
         let zones = try values(message.pointee.zones, message.pointee.n_zones) {
             (zone) throws(ServiceError) in try self.zoneModification(zone)
         }
@@ -54,20 +54,28 @@ extension MessageCoder {
     }
 
     /// Takes the receipts out of the assets of a request.
-    private static func takeReceipts(_ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>) -> [[UInt8]] {
+    private static func takeReceipts(
+        _ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>
+    ) throws(ServiceError) -> [[UInt8]] {
         var receipts: [[UInt8]] = []
         for zone in UnsafeBufferPointer(start: request.pointee.zones, count: request.pointee.n_zones) {
             for save in UnsafeBufferPointer(start: zone!.pointee.saves, count: zone!.pointee.n_saves) {
                 for field in UnsafeBufferPointer(start: save!.pointee.fields, count: save!.pointee.n_fields) {
                     guard let value = field!.pointee.value else { continue }
                     FieldChecker.takeReceipts(of: value, into: &receipts)
+                    guard receipts.count <= Limits.receiptsPerRequest else {
+                        throw ServiceError(
+                            .limitExceeded,
+                            "a request has more than \(Limits.receiptsPerRequest) receipts of assets, which is the limit:"
+                                + " send fewer records at a time")
+                    }
                 }
             }
         }
         return receipts
     }
 
-    /// Checks the number of locations, references and assets in lists, before any of them is looked at.
+    /// Checks the number of assets, and of locations and references in lists, before any of them is looked at.
     private static func checkListMessages(
         _ request: UnsafeMutablePointer<Brume__V1__ModifyRecordsRequest>
     ) throws(ServiceError) {
@@ -79,6 +87,7 @@ extension MessageCoder {
                     switch value.pointee.kind_case {
                     case BRUME__V1__VALUE__KIND_LOCATION_LIST: count += value.pointee.location_list.pointee.n_values
                     case BRUME__V1__VALUE__KIND_REFERENCE_LIST: count += value.pointee.reference_list.pointee.n_values
+                    case BRUME__V1__VALUE__KIND_ASSET_VALUE: count += 1
                     case BRUME__V1__VALUE__KIND_ASSET_LIST: count += value.pointee.asset_list.pointee.n_values
                     default: break
                     }
@@ -89,7 +98,7 @@ extension MessageCoder {
             throw ServiceError(
                 .limitExceeded,
                 """
-                the lists of a request hold \(count) places, references and assets; the limit is \(Limits.listMessagesPerRequest): \
+                a request holds \(count) assets, and places and references in lists; the limit is \(Limits.listMessagesPerRequest): \
                 send fewer records at a time, and spread longer lists over several records
                 """)
         }

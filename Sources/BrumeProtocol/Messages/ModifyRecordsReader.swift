@@ -16,7 +16,7 @@ struct ModifyRecordsReader {
     private let storage: [UInt8]
     private let fieldArena: MessageArena
     private var itemCount = 0
-    /// The number of locations, references and assets in lists.
+    /// The number of locations and references in lists, and of assets.
     private var listMessageCount = 0
     private var receipts: [[UInt8]] = []
 
@@ -220,6 +220,7 @@ struct ModifyRecordsReader {
             second.number == 2 && CanonicalValue.isShortest(second) && second.range.upperBound == bytes.count
             && CanonicalValue.isCanonical(second.content)
         if !isPlain || second.content[0] == 13 << 3 | 2 {
+            // Assets among them, which are never plain.
             listMessageCount += CanonicalValue.listMessages(inField: bytes)
             guard listMessageCount <= Limits.listMessagesPerRequest else { throw Unusual() }
         }
@@ -230,6 +231,7 @@ struct ModifyRecordsReader {
             ByteOrder.isEqual(field.pointee.key.rawBuffer, first.content), let value = field.pointee.value
         else { throw Unusual() }
         FieldChecker.takeReceipts(of: value, into: &receipts)
+        guard receipts.count <= Limits.receiptsPerRequest else { throw Unusual() }
         guard let canonical = FieldChecker.canonicalBytes(of: field) else { throw Unusual() }
         let holdsAssets =
             value.pointee.kind_case == BRUME__V1__VALUE__KIND_ASSET_VALUE

@@ -41,6 +41,8 @@ package struct TermReader {
             if let problem = FieldChecker.problem(message) {
                 throw self.problem("is compared with a value that \(problem); send another place")
             }
+        case BRUME__V1__VALUE__KIND_ASSET_VALUE, BRUME__V1__VALUE__KIND_ASSET_LIST:
+            throw problem("is compared with an asset, and queries don't look at assets; compare another field")
         case BRUME__V1__VALUE__KIND__NOT_SET:
             throw problem(
                 "is compared with a value without a kind that this server knows; send one of brume.v1.Value's")
@@ -59,9 +61,8 @@ package struct TermReader {
         case .string: isOrdered = true
         case .int64, .double, .date: isOrdered = comparison != .beginsWith
         case .bytes, .location, .reference: isOrdered = false
-        case .asset:
-            throw problem("is compared with an asset, and queries don't look at assets; compare another field")
-        case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .assets, .emptyList:
+        case .asset, .assets: preconditionFailure("an asset was read as what a field is compared with")
+        case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .emptyList:
             throw problem("is compared with a list; compare with one value, or send a membership for IN")
         }
         if !isOrdered, comparison != .equal, comparison != .notEqual {

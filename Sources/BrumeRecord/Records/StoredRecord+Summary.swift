@@ -63,7 +63,9 @@ extension StoredRecord {
                     formerKey = key
                     try append(ofValue: value, to: &summary.cascades)
                     if kind == .asset || kind == .assets {
-                        try forEachAsset(ofValue: value) { _ in summary.holdsAssets = true }
+                        var reader = WireReader(value)
+                        while let member = try reader.next() { _ = try forEachAsset(of: member) { _ in true } }
+                        summary.holdsAssets = true
                     }
                 default: break
                 }

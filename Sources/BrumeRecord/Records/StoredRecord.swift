@@ -99,7 +99,7 @@ package enum StoredRecord {
             guard let message = field.pointee.value else { throw damaged("a field has no value") }
             if message.pointee.kind_case == BRUME__V1__VALUE__KIND__NOT_SET { return }
             guard let value = FieldValue(message) else {
-                throw damaged("the field \"\(key.prefix(64))\" has text that is not valid UTF-8")
+                throw damaged("the field \"\(key.prefix(64))\" has a value that is none of its kind")
             }
             fields[key] = value
         }

@@ -48,11 +48,11 @@ extension Asset {
 }
 
 extension FieldChecker {
-    /// Takes the receipts out of a value's assets, which are not stored with them, and adds them to a list. The memory is
-    /// the arena's.
+    /// Takes the receipts out of a value's assets, which are not stored with them, and adds them to a list. Those that
+    /// are too long to be any stay, and make the value a wrong one. The memory is the arena's.
     package static func takeReceipts(of value: Value, into receipts: inout [[UInt8]]) {
         func take(_ asset: UnsafeMutablePointer<Brume__V1__Asset>) {
-            if asset.pointee.receipt.len == 0 { return }
+            guard (1...Limits.receiptBytes).contains(asset.pointee.receipt.len) else { return }
             receipts.append(asset.pointee.receipt.array)
             asset.pointee.receipt = ProtobufCBinaryData(len: 0, data: nil)
         }

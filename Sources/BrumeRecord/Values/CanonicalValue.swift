@@ -22,7 +22,7 @@ package enum CanonicalValue {
         }
     }
 
-    /// The number of locations, references and assets in lists of a field, valid or not (``Limits/listMessagesPerRequest``).
+    /// The number of locations and references in lists, and of assets, of a field, valid or not (``Limits/listMessagesPerRequest``).
     package static func listMessages(inField field: UnsafeRawBufferPointer) -> Int {
         var count = 0
         var fieldReader = WireReader(field)
@@ -30,6 +30,7 @@ package enum CanonicalValue {
             guard part.number == 2, part.isLengthDelimited else { continue }
             var valueReader = WireReader(part.content)
             while let list = try? valueReader.next() {
+                if list.number == 16 { count += 1 }
                 guard list.number == 13 || list.number == 14 || list.number == 17 else { continue }
                 var listReader = WireReader(list.content)
                 while (try? listReader.next()) != nil { count += 1 }

@@ -199,9 +199,12 @@ package enum FieldChecker {
 
     private static func problem(_ asset: UnsafeMutablePointer<Brume__V1__Asset>) -> String? {
         forgetUnknown(&asset.pointee.base)
-        return asset.pointee.checksum.len == AssetChecksum.byteCount
-            ? nil
-            : "holds an asset with a checksum of \(asset.pointee.checksum.len) bytes; send the 32 bytes of SHA-256"
+        let (checksum, receipt) = (asset.pointee.checksum.len, asset.pointee.receipt.len)
+        if checksum != AssetChecksum.byteCount {
+            return "holds an asset with a checksum of \(checksum) bytes; send the 32 bytes of SHA-256"
+        }
+        // Those that are right were taken out before.
+        return receipt == 0 ? nil : "holds an asset with a receipt of \(receipt) bytes, which is none of this server's"
     }
 
     /// What is wrong with the name of a reference's target, or nil. References may point to user records; the store

@@ -14,11 +14,19 @@ struct AssetReleases {
     private var items: [(sequence: UInt64, item: Item)] = []
     /// How many of ``items`` are done with.
     private var doneCount = 0
+    /// Zones of which all is released. To free a large one takes long.
+    private var doneZones: [RecordSlots] = []
+    /// About what waits takes in memory, zones left out.
+    private(set) var approximateBytes = 0
 
     var isEmpty: Bool { doneCount == items.count }
 
     /// - Parameter sequence: Of the commit; no smaller than any before.
-    mutating func append(_ record: SharedBytes, at sequence: UInt64) { items.append((sequence, .record(record))) }
+    mutating func append(_ record: SharedBytes, at sequence: UInt64) {
+        items.append((sequence, .record(record)))
+        approximateBytes += record.count
+    }
+
     mutating func append(_ zone: RecordSlots, at sequence: UInt64) { items.append((sequence, .zone(zone, from: 0))) }
 
     /// Takes the next record of a commit up to a sequence; nil when there is none.
@@ -29,6 +37,7 @@ struct AssetReleases {
             switch items[doneCount].item {
             case .record(let record):
                 endFirst()
+                approximateBytes -= record.count
                 return record
             case .zone(let slots, let start):
                 let end = Int32(slots.count)
@@ -38,6 +47,7 @@ struct AssetReleases {
                     looks -= 1
                 }
                 if slot == end {
+                    doneZones.append(slots)
                     endFirst()
                     continue
                 }
@@ -52,6 +62,9 @@ struct AssetReleases {
         }
         return nil
     }
+
+    /// Takes the zones of which all is released.
+    mutating func takeDoneZones() -> [RecordSlots] { exchange(&doneZones, with: []) }
 
     private mutating func endFirst() {
         items[doneCount].item = .record(SharedBytes())

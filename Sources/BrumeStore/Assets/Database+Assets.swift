@@ -40,6 +40,7 @@ extension Database {
     package func releaseAssets(upTo sequence: UInt64, now: UInt32, limit: Int) -> Bool {
         var looks = limit
         var released = 0
+        defer { giveBackDoneZones() }
         while released < limit {
             guard let record = assetReleases.next(upTo: sequence, looks: &looks) else { return looks == 0 }
             Database.forEachAsset(of: record) {
@@ -50,13 +51,28 @@ extension Database {
         return true
     }
 
+    private func giveBackDoneZones() {
+        for slots in assetReleases.takeDoneZones() where slots.count >= Remains.slotsMin {
+            giveBack?(Remains(of: slots))
+        }
+    }
+
+    /// Releases what a commit has replaced that was read again, and so is durable. When its assets ceased to be needed
+    /// nobody knows: see ``BlobIndex/beginGraces(now:)``.
+    func releaseReplayedAssets() {
+        while releaseAssets(upTo: .max, now: 0, limit: .max) {}
+    }
+
     /// Whether records wait for ``releaseAssets(upTo:now:limit:)``.
     package var hasAssetReleases: Bool { !assetReleases.isEmpty }
 
     static func forEachAsset(of record: SharedBytes, _ visit: (Asset) -> Void) {
         record.withUnsafeBytes { bytes in
             do throws(ServiceError) {
-                try StoredRecord.forEachAsset(of: bytes, visit)
+                try StoredRecord.forEachAsset(of: bytes) {
+                    visit($0)
+                    return true
+                }
             } catch {
                 preconditionFailure("a stored record can't be read, though it was checked")
             }

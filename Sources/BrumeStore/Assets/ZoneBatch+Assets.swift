@@ -3,39 +3,67 @@ internal import BrumeRecord
 
 /// What the records of a batch name of assets.
 extension ZoneBatch {
-    /// Whether a record names assets after its save. Throws `assetNotAvailable` when it names one that the caller may
-    /// not: to know an asset's checksum gives no right to it. It has to come with a receipt, or to be named by the
-    /// server's version of this record already, in whatever field.
+    /// Whether a record names assets after its save. Throws `assetNotAvailable` when the save names one that the caller
+    /// may not: to know an asset's checksum gives no right to it. It has to come with a receipt, or to be named by the
+    /// server's version of this record already, in whatever field; where the caller may not read that version, it has
+    /// to come with a receipt.
     ///
     /// - Parameter fields: The encoded fields of the record as it is to be.
-    func namesAssets(_ fields: SharedBytes, over existing: RecordSlot?) throws(ServiceError) -> Bool {
-        let named = try ZoneBatch.assets(of: fields)
-        if named.isEmpty { return false }
+    mutating func namesAssets(
+        of save: RecordSave<CheckedFields>, _ fields: SharedBytes, over existing: RecordSlot?, isHidden: Bool
+    ) throws(ServiceError) -> Bool {
+        // What the server has, the record may keep.
+        if !save.fields.mayHoldAssets { return fields.withUnsafeBytes { StoredRecord.holdsAssets($0) } }
+        let sent = try count(of: save.fields.puts.bytes) { grants?.contains($0) == true }
+        if !sent.areAllowed {
+            guard let existing, !isHidden, existing.marks.contains(.assets) else { throw ZoneBatch.assetIsNotAvailable }
+            var known = Set<Asset>()
+            let older = try count(of: existing.bytes) { known.insert($0).inserted || true }
+            try takeAssets(older.count)
+            let again = try count(of: save.fields.puts.bytes) { grants?.contains($0) == true || known.contains($0) }
+            guard again.areAllowed else { throw ZoneBatch.assetIsNotAvailable }
+        }
+        let named = try count(of: fields) { _ in true }
+        try takeAssets(named.count)
         guard named.count <= Limits.assetsPerRecord else {
             throw ServiceError(
                 .limitExceeded,
-                """
-                a record would have \(named.count) assets; the limit is \(Limits.assetsPerRecord): use several records
-                """)
+                "a record would have more than \(Limits.assetsPerRecord) assets, the most that one may have: use several"
+            )
         }
-        let others = named.filter { grants?.contains($0) != true }
-        if others.isEmpty { return true }
-        let kept = existing?.marks.contains(.assets) == true ? existing : nil
-        let known = try kept.map { (slot) throws(ServiceError) in Set(try ZoneBatch.assets(of: slot.bytes)) }
-        guard let known, others.allSatisfy(known.contains) else { throw ZoneBatch.assetIsNotAvailable }
-        return true
+        return named.count > 0
     }
 
-    private static func assets(of part: SharedBytes) throws(ServiceError) -> [Asset] {
-        let assets: Result<[Asset], ServiceError> = part.withUnsafeBytes { bytes in
+    /// Counts the assets of a part of a record, up to the first that is not allowed.
+    private func count(
+        of part: SharedBytes, _ isAllowed: (Asset) -> Bool
+    ) throws(ServiceError) -> (count: Int, areAllowed: Bool) {
+        let result: Result<(count: Int, areAllowed: Bool), ServiceError> = part.withUnsafeBytes { bytes in
             Result { () throws(ServiceError) in
-                var assets: [Asset] = []
-                try StoredRecord.forEachAsset(of: bytes) { assets.append($0) }
-                return assets
+                var (count, areAllowed) = (0, true)
+                try StoredRecord.forEachAsset(of: bytes) { asset in
+                    count += 1
+                    areAllowed = isAllowed(asset)
+                    return areAllowed
+                }
+                return (count, areAllowed)
             }
         }
-        return try assets.get()
+        return try result.get()
     }
+
+    /// Takes so many assets from what the request may name; the first record always has room.
+    private mutating func takeAssets(_ count: Int) throws(ServiceError) {
+        guard assetsLeft > 0 else { throw ZoneBatch.assetsAreFull }
+        assetsLeft -= count
+    }
+
+    private static let assetsAreFull = ServiceError(
+        .limitExceeded,
+        """
+        the records that this request saves name more than \(Limits.assetsPerRequest) assets; send the item in another \
+        request
+        """)
 
     private static let assetIsNotAvailable = ServiceError(
         .assetNotAvailable,

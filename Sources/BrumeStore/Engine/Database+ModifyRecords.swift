@@ -33,6 +33,7 @@ extension Database {
         var referenceBudget = ReferenceBudget()
         var shareBudget = ShareBudget()
         var takenNames = takenNames
+        var assetsLeft = Limits.assetsPerRequest
         var leavingRoom = StoreLimits.shareBytesLeftPerCommit
         for modification in request.zones {
             switch zoneIndex(of: modification.zone, for: caller) {
@@ -65,12 +66,13 @@ extension Database {
                     runOfZone: modification.isKnownDistinct
                         ? run : run(of: ChangePosition(rawValue: zoneStates[index].incarnation)),
                     takenNames: takenNames, grants: grants.assets(inZone: zoneStates[index].name),
-                    quota: room(in: quota))
+                    assetsLeft: assetsLeft, quota: room(in: quota))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget
                 shareBudget = batch.shareBudget
                 takenNames = batch.takenNames
+                assetsLeft = batch.assetsLeft
                 let before = bytesLeft
                 bytesLeft = batch.bytesLeft(after: result, of: before)
                 if let refusal = indexRefusal(

@@ -53,6 +53,7 @@ extension Database {
                 user: entry.operationUser)
         }
         count(entry.sequence, run: entry.run)
+        if hasAssetReleases { releaseReplayedAssets() }
     }
 
     private func apply(

@@ -175,6 +175,7 @@ package final class Database {
             + participantOperations.bytes
             + subscriptionTable.approximateBytes + formerSubscribers.approximateBytes + sharedZones.approximateBytes
             + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
+            + assetReleases.approximateBytes
     }
 
     static let emptyBytes = 4 * 1024

@@ -87,7 +87,8 @@ extension Database {
         var sums = DatabaseAudit.Counts(
             approximateBytes: Database.emptyBytes + subscriptionTable.approximateBytes
                 + formerSubscribers.approximateBytes + sharedZones.approximateBytes
-                + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes)
+                + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
+                + assetReleases.approximateBytes)
         assetReleases.forEach { Database.forEachAsset(of: $0) { sums.assets[BlobName($0), default: 0] += 1 } }
         operations.capture.forEach { operation in
             sums.operations += 1

@@ -10,6 +10,8 @@ package final class Remains: @unchecked Sendable {
 
     init(of zone: ZoneState) { content = zone }
 
+    init(of slots: RecordSlots) { content = slots }
+
     /// - Parameter database: One that is not used any more. Whoever still holds it, for work under way, finds it
     ///   intact.
     package init(of database: Database) { content = database }

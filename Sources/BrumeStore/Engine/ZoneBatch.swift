@@ -62,6 +62,8 @@ struct ZoneBatch {
     private(set) var takenNames: TakenNameRoom
     /// The assets that saves may name although no record names them; nil for none.
     let grants: Set<Asset>?
+    /// How many assets the records may still name.
+    var assetsLeft: Int
     /// The quota of records, and how much of it was used before this batch; nil for no limit.
     let quota: QuotaRoom?
 
@@ -90,7 +92,7 @@ struct ZoneBatch {
         owner: String = "", scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
         secretPlace: ShareAddresses.Place, runOfZone: UInt32, takenNames: TakenNameRoom = .unlimited,
-        grants: Set<Asset>? = nil, quota: QuotaRoom? = nil
+        grants: Set<Asset>? = nil, assetsLeft: Int = Limits.assetsPerRequest, quota: QuotaRoom? = nil
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -110,6 +112,7 @@ struct ZoneBatch {
         self.referenceBudget = referenceBudget
         self.takenNames = takenNames
         self.grants = grants
+        self.assetsLeft = assetsLeft
         self.quota = quota
     }
 
@@ -301,7 +304,8 @@ struct ZoneBatch {
         var namesAssets = false
         if save.fields.mayHoldAssets || existing?.marks.contains(.assets) == true {
             namesAssets = try self.namesAssets(
-                SharedBytes(of: records, at: start + systemByteCount..<range.upperBound), over: existing)
+                of: save, SharedBytes(of: records, at: start + systemByteCount..<range.upperBound), over: existing,
+                isHidden: isHidden)
         }
         if let change = findings.references { references.append(change) }
         staged.append(

@@ -130,6 +130,7 @@ struct ZoneState: Sendable {
             }
         }
         var former: Kinship?
+        var keepsAssets = false
         if let known = found {
             slot = known
             replacesEntry = true
@@ -145,7 +146,8 @@ struct ZoneState: Sendable {
                 storedBytes -= slots.byteCount(of: known)
                 removeFromCreator(known)
                 removeFromSharing(known)
-                removeFromAssets(known)
+                keepsAssets = self.keepsAssets(of: known, in: record, marks)
+                if !keepsAssets { removeFromAssets(known) }
                 if case .unknown = change { removeReferences(of: known) }
                 slots.replace(known, with: record, marks: marks, position: position)
             }
@@ -165,7 +167,7 @@ struct ZoneState: Sendable {
         storedBytes += record.count
         addToCreator(slot)
         if marks.contains(.sharing) { sharing.add(slots[slot], at: slot) }
-        if marks.contains(.assets) { assets.add(slots.bytes(of: slot)) }
+        if marks.contains(.assets), !keepsAssets { assets.add(slots.bytes(of: slot)) }
         switch change {
         case .unknown: addReferences(of: slot)
         case .none: break
@@ -274,6 +276,12 @@ struct ZoneState: Sendable {
 
     private mutating func removeFromSharing(_ slot: Int32) {
         if slots.marks(of: slot).contains(.sharing) { sharing.remove(slots[slot], at: slot) }
+    }
+
+    /// Whether a newer version of a record names what the older one does.
+    private func keepsAssets(of slot: Int32, in newer: SharedBytes, _ marks: RecordMarks) -> Bool {
+        guard marks.contains(.assets), slots.marks(of: slot).contains(.assets) else { return false }
+        return slots.withBytes(of: slot) { older in newer.withUnsafeBytes { StoredRecord.haveSameAssets(older, $0) } }
     }
 
     private mutating func removeFromAssets(_ slot: Int32) {

@@ -78,7 +78,49 @@ struct AssetNamingTests {
         #expect(save("a", ["y": .asset(photo)]) == .limitExceeded)
         #expect(save("a", ["n": .int64(1)]) == nil)
         #expect(save("b", ["x": .assets(many + [photo])], grants: [photo]) == .limitExceeded)
-        #expect(desk.database.blobs.referenceCount(of: BlobName(photo)) == 2 * Limits.assetsPerRecord)
+        #expect(desk.database.blobs.referenceCount(of: BlobName(photo)) == Limits.assetsPerRecord)
+        #expect(!desk.database.hasAssetReleases)
+    }
+
+    @Test("ten thousand times in one request, and a record more")
+    func requestLimit() {
+        let many = FieldValue.assets([Asset](repeating: photo, count: Limits.assetsPerRecord))
+        func saves(_ value: FieldValue?) -> [RecordSave<CheckedFields>] {
+            (0..<12).map { number in .of("r\(number)", value.map { ["x": $0] } ?? ["n": .int64(1)]) }
+        }
+        let expected: [ErrorCode?] = (0..<12).map { $0 < 10 ? nil : .limitExceeded }
+        let sent = desk.modify(policy: .changedKeys, isAtomic: false, saves: saves(many), grants: [photo]).result
+        #expect(sent.saveCodes == expected)
+        // The versions that the server has count too, where they have to be looked at.
+        let fewer = FieldValue.assets([Asset](repeating: photo, count: Limits.assetsPerRecord - 1))
+        let again = desk.modify(policy: .changedKeys, isAtomic: false, saves: saves(fewer)).result
+        #expect(again.saveCodes.filter { $0 == nil }.count == 5)
+    }
+
+    @Test("that a caller may not read by a receipt alone, so that nobody learns by saving what a record names")
+    func hidden() throws {
+        let schema = """
+            DEFINE SCHEMA
+            RECORD TYPE Blind (x ASSET, y ASSET, GRANT CREATE, WRITE TO "_icloud");
+            """
+        let database = Database(id: Desk.publicID, epoch: 1)
+        let author = Desk(database, caller: Caller(user: "_author", isOwner: false))
+        let save = RecordSave<CheckedFields>.of("a", ["x": .asset(photo)], type: "Blind")
+        #expect(
+            author.modify(.defaultZone, policy: .changedKeys, saves: [save], grants: [photo]).result.saveCodes == [nil])
+        let access = PublicAccess(
+            schema: try SchemaParser.parse(schema),
+            place: SchemaPlace(container: "iCloud.app", environment: .production), user: "_other", roles: [])
+        let other = Desk(database, caller: Caller(user: "_other", isOwner: false, access: access))
+        for asset in [photo, self.other] {
+            let probe = RecordSave<CheckedFields>.of("a", ["y": .asset(asset)], type: "Blind")
+            let codes = other.modify(.defaultZone, policy: .changedKeys, saves: [probe]).result.saveCodes
+            #expect(codes == [.assetNotAvailable])
+            #expect(
+                other.modify(.defaultZone, policy: .changedKeys, saves: [probe], grants: [asset]).result.saveCodes == [
+                    nil
+                ])
+        }
     }
 
     @Test("and a refused save leaves nothing, and takes the rest of an atomic batch with it")
