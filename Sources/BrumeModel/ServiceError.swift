@@ -20,6 +20,7 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package static let invalidArguments = ErrorCode(rawValue: 12)
     package static let serverRecordChanged = ErrorCode(rawValue: 14)
     package static let serverRejectedRequest = ErrorCode(rawValue: 15)
+    package static let assetFileModified = ErrorCode(rawValue: 17)
     package static let incompatibleVersion = ErrorCode(rawValue: 18)
     package static let operationCancelled = ErrorCode(rawValue: 20)
     package static let changeTokenExpired = ErrorCode(rawValue: 21)
@@ -82,6 +83,8 @@ package struct ServiceError: Error, Equatable, Sendable {
         case zoneMadeAgain = 1
         /// For `zoneNotFound`: the zone went because its user's encrypted data were reset.
         case encryptedDataReset = 2
+        /// For `assetNotAvailable`: the record's field names the asset no more.
+        case assetChanged = 3
     }
 
     package init(

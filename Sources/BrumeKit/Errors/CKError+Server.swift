@@ -26,7 +26,7 @@ extension CKError {
         }
         if let requestID { userInfo["RequestUUID"] = requestID }
         switch error.detail {
-        case .none: break
+        case .none, .assetChanged: break
         case .zoneMadeAgain: userInfo[Self.zoneMadeAgainKey] = true
         case .encryptedDataReset: userInfo[CKErrorUserDidResetEncryptedDataKey] = true
         }

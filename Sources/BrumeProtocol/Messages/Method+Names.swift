@@ -11,6 +11,7 @@ extension Method {
         .notificationsOpen: "Notifications.Open",
         .sharesMetadata: "Shares.Metadata", .sharesRequestAccess: "Shares.RequestAccess",
         .sharesAccept: "Shares.Accept",
+        .assetsUpload: "Assets.Upload", .assetsDownload: "Assets.Download",
         .adminAddAccount: "Admin.AddAccount", .adminListAccounts: "Admin.ListAccounts",
         .adminRemoveAccount: "Admin.RemoveAccount", .adminCreateToken: "Admin.CreateToken",
         .adminRevokeTokens: "Admin.RevokeTokens", .adminSnapshot: "Admin.Snapshot",

@@ -5,6 +5,7 @@
 #include "store-v1-share.pb-c.h"
 #include "store-v1-store.pb-c.h"
 #include "v1-admin.pb-c.h"
+#include "v1-assets.pb-c.h"
 #include "v1-connection.pb-c.h"
 #include "v1-databases.pb-c.h"
 #include "v1-health.pb-c.h"

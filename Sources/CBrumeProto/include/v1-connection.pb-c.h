@@ -91,7 +91,11 @@ typedef enum _Brume__V1__StatusDetail {
   /*
    * With zoneNotFound: the zone went because its user's encrypted data were reset.
    */
-  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ENCRYPTED_DATA_RESET = 2
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ENCRYPTED_DATA_RESET = 2,
+  /*
+   * With assetNotAvailable: the record's field names the asset no more; fetch the record.
+   */
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ASSET_CHANGED = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__STATUS_DETAIL)
 } Brume__V1__StatusDetail;
 
