@@ -45,6 +45,10 @@ package enum ServerLimits {
     /// Threads that load one database together: more would only wait for the one that puts what is ready in its place.
     static let loadThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
+    /// Threads that wait for the disk of the assets: a disk does several things at a time, and the processors have
+    /// others.
+    static let blobThreads = 4
+
     /// Log lines per second, of each loop, about peers that are refused.
     static let refusalLinesPerSecond = 10
 

@@ -66,6 +66,41 @@ extension Database {
     /// Whether records wait for ``releaseAssets(upTo:now:limit:)``.
     package var hasAssetReleases: Bool { !assetReleases.isEmpty }
 
+    // MARK: Transfers
+
+    /// Why a caller may not upload an asset for records of a zone; nil if they may. Which records they may change is
+    /// asked when they save one.
+    package func refusal(ofUploadTo zone: ZoneID, by caller: Caller) -> ServiceError? {
+        if caller.isAnonymous { return ServiceError(.notAuthenticated, "an upload needs an account; sign in") }
+        switch zoneIndex(of: zone, for: caller) {
+        case .failure(let error): return error
+        case .success(let index):
+            if isOwn(caller) { return nil }
+            return member(caller, ofZoneAt: index)?.mayWrite == true ? nil : ZoneBatch.isReadOnly
+        }
+    }
+
+    /// The asset that a field names, of a record that the caller may see. What they may not see is as good as gone.
+    package func asset(of request: DownloadRequest, for caller: Caller) throws(ServiceError) -> Asset {
+        let fetch = FetchRecordsRequest.ZoneFetch(zone: request.zone, names: [request.recordName])
+        let outcome = fetchRecords(
+            FetchRecordsRequest(database: request.database, zones: [fetch], desiredKeys: [request.field]),
+            caller: caller)[0][0]
+        guard case .record(let record) = outcome else { throw Database.assetIsGone }
+        var assets: [Asset] = []
+        Database.forEachAsset(of: record) { assets.append($0) }
+        guard assets.indices.contains(request.listIndex), assets[request.listIndex].checksum == request.checksum else {
+            throw ServiceError(
+                .assetNotAvailable, "the record's field names this asset no more; fetch the record again",
+                detail: .assetChanged)
+        }
+        return assets[request.listIndex]
+    }
+
+    package static let assetIsGone = ServiceError(
+        .assetNotAvailable,
+        "there is no such asset, or it is not shared with this user any more; fetch the record again")
+
     static func forEachAsset(of record: SharedBytes, _ visit: (Asset) -> Void) {
         record.withUnsafeBytes { bytes in
             do throws(ServiceError) {

@@ -51,6 +51,15 @@ package struct BlobIndex {
     /// About what it takes in memory.
     var approximateBytes: Int { blobs.count * BlobTable.bytesPerBlob }
 
+    /// Whether a record may come to name the blob: it is there, and not about to go.
+    package func mayBeNamed(_ name: BlobName) -> Bool {
+        guard let entry = blobs[name] else { return false }
+        return !entry.isDeleting && !entry.isDamaged
+    }
+
+    /// Whether the blob is marked, and its file is being removed.
+    package func isGoing(_ name: BlobName) -> Bool { blobs[name]?.isDeleting == true }
+
     /// The copy of a content that further uploads of it become; nil when there is none that can be relied on. A file
     /// that was merely found may be gone by now, or cut off. Whoever has an upload become it pins it first, in the same
     /// turn: it may be about to go.
@@ -169,6 +178,10 @@ package struct BlobIndex {
     }
 
     // MARK: What goes
+
+    /// Every grace begins now at the earliest: the database was loaded, and nobody knows since when nothing has needed
+    /// what nothing needs.
+    package mutating func beginGraces(now: UInt32) { heldUntil = max(heldUntil, end(ofGraceFrom: now)) }
 
     /// Lets nothing go until a time: a backup copies blobs meanwhile. Another one's time stands if it is later.
     package mutating func hold(until time: UInt32) { heldUntil = max(heldUntil, time) }

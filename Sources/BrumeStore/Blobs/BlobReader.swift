@@ -61,17 +61,51 @@ package struct BlobReader: Sendable {
         let start = UInt64(index) * UInt64(BlobReader.blockBytes)
         let length = Int(min(UInt64(BlobReader.blockBytes), byteCount - start))
         let block = UnsafeMutableRawBufferPointer(rebasing: target[..<length])
-        let count = try disk.reading { (disk) throws(DiskError) in try disk.read(file, at: start, into: block) }
-        guard count == length else {
-            throw .damaged(Damage(file: path, offset: start + UInt64(count), problem: "the file is cut off"))
-        }
+        try fill(block, at: start)
         var crc = CRC32C()
         crc.update(UnsafeRawBufferPointer(block))
-        guard crc.value == checksums[index] else {
-            throw .damaged(
-                Damage(file: path, offset: start, problem: "the checksum of the \(length) bytes from here is wrong"))
-        }
+        guard crc.value == checksums[index] else { throw wrongChecksum(at: start, length) }
         return length
+    }
+
+    /// Checks a block, one of ``blockCount``, without keeping it.
+    package func check(block index: Int) throws(StoreError) {
+        precondition((0..<blockCount).contains(index), "a block is checked that an asset does not have")
+        let start = UInt64(index) * UInt64(BlobReader.blockBytes)
+        let end = min(start + UInt64(BlobReader.blockBytes), byteCount)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        defer { buffer.deallocate() }
+        var crc = CRC32C()
+        var offset = start
+        while offset < end {
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(end - offset, UInt64(buffer.count)))])
+            try fill(piece, at: offset)
+            crc.update(UnsafeRawBufferPointer(piece))
+            offset += UInt64(piece.count)
+        }
+        guard crc.value == checksums[index] else { throw wrongChecksum(at: start, Int(end - start)) }
+    }
+
+    /// Reads bytes of a block that was checked just now.
+    package func read(at offset: UInt64, count: Int) throws(StoreError) -> [UInt8] {
+        precondition(offset <= byteCount && UInt64(count) <= byteCount - offset, "an asset is read behind its end")
+        let bytes = try disk.reading { (disk) throws(DiskError) in try disk.read(file, at: offset, length: count) }
+        guard bytes.count == count else { throw cutOff(at: offset + UInt64(bytes.count)) }
+        return bytes
+    }
+
+    private func fill(_ target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StoreError) {
+        let count = try disk.reading { (disk) throws(DiskError) in try disk.read(file, at: offset, into: target) }
+        guard count == target.count else { throw cutOff(at: offset + UInt64(count)) }
+    }
+
+    private func cutOff(at offset: UInt64) -> StoreError {
+        .damaged(Damage(file: path, offset: offset, problem: "the file is cut off"))
+    }
+
+    private func wrongChecksum(at offset: UInt64, _ length: Int) -> StoreError {
+        .damaged(
+            Damage(file: path, offset: offset, problem: "the checksum of the \(length) bytes from here is wrong"))
     }
 
     /// Reads all of it, a block at a time.
