@@ -266,6 +266,24 @@ package enum ServiceLimits {
     /// How often deadlines are checked, and so how precisely they are kept.
     package static let sweepMilliseconds: UInt64 = 250
 
+    /// Transfers of assets of one account at a time: more are no faster, and each holds a piece in memory and a file.
+    static let transfersPerAccount = 64
+    static let transferRetryMilliseconds: UInt32 = 1_000
+    /// A transfer of which nothing has come or gone for this long ends.
+    static let transferIdleMilliseconds: UInt64 = 120_000
+    /// Bytes of a download after which it is asked again whether its client may have it.
+    static let downloadBytesPerGrant: UInt64 = 1024 * 1024
+    /// Assets that are released in one turn, some 200 nanoseconds each.
+    static let assetsReleasedPerTurn = 2_000
+    static let assetSweepMilliseconds: UInt64 = 60_000
+    /// Assets of a database that one sweep removes.
+    static let assetsSweptPerTurn = 256
+    /// Seconds in which a receipt is good.
+    static let receiptSeconds: UInt32 = 24 * 60 * 60
+    /// Bytes of a database's uploads that no record names, whatever its quota.
+    static let pendingUploadBytes: UInt64 = 2 * 1024 * 1024 * 1024
+    static let fullDiskRetryMilliseconds: UInt32 = 30_000
+
     /// Open calls of one account or address, over all of its connections: as many as eight connections may have.
     package static let callsPerAccount = 1_024
 

@@ -19,6 +19,8 @@ package final class ServerCore: @unchecked Sendable {
     package let accounts: AccountDirectory
     /// Where all databases come from, and their commits go.
     package let logs: any CommitLogs
+    /// Where the contents of assets lie; nil for a server that keeps none.
+    package let blobs: (any BlobStore)?
     let startedNanoseconds: UInt64
     package private(set) var shards: [Shard] = []
     /// The ways in. Set before the loops run.
@@ -54,13 +56,15 @@ package final class ServerCore: @unchecked Sendable {
     package let shares: ClientShares
 
     package init(
-        configuration: ServiceConfiguration, catalog: any Catalog, logs: any CommitLogs, startedNanoseconds: UInt64
+        configuration: ServiceConfiguration, catalog: any Catalog, logs: any CommitLogs,
+        blobs: (any BlobStore)?, startedNanoseconds: UInt64
     ) throws(StoreError) {
         self.configuration = configuration
         self.catalog = catalog
         secrets = catalog.secrets
         accounts = catalog.accounts
         self.logs = logs
+        self.blobs = blobs
         self.startedNanoseconds = startedNanoseconds
         let containersWithData = try logs.containers()
         containersAtStart = containersWithData.sorted()

@@ -63,6 +63,8 @@ package struct ServiceConfiguration: Sendable {
     package var quotaBytes = 0
     /// The same for each public database.
     package var publicQuotaBytes = 0
+    /// Bytes that an asset may have.
+    package var assetLimitBytes: UInt64 = 250 * 1024 * 1024
     /// Whether users may connect to development environments. The operator may in any case.
     package var servesDevelopment = true
     /// The accounts whose saves teach development schemas.

@@ -22,6 +22,8 @@ final class RecordingDoor: ClientDoor {
         sent.append(event)
     }
 
+    func send(_ call: UInt32, _ event: UploadEvent) {}
+    func send(_ call: UInt32, _ event: DownloadEvent) {}
     func maySendRun(_ call: UInt32, atLeast credit: StreamCredit) -> Bool { false }
     func send(_ call: UInt32, _ run: StreamRun) -> Bool { false }
     func processed(_ call: UInt32, _ credit: StreamCredit) {}

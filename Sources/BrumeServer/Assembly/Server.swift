@@ -82,7 +82,7 @@ package final class Server: @unchecked Sendable {
             (assembly, _) = try ServerAssembly.folder(
                 of: recovery, on: disk, configuration: configuration, secrets: secrets, accounts: accounts,
                 loops: loops, spinner: Spinner(limitNanoseconds: configuration.spinMicroseconds * 1_000),
-                startedNanoseconds: MonotonicClock.nowNanoseconds, failStop: failStop)
+                blobThreadCount: ServerLimits.blobThreads, startedNanoseconds: MonotonicClock.nowNanoseconds, failStop: failStop)
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(folder): \(error)")
@@ -166,6 +166,7 @@ package final class Server: @unchecked Sendable {
         }
         hasStarted = true
         core.logs.start()
+        assembly.blobThreads?.start()
         core.adminLoop.start()
         core.background.start()
         core.loader.start()
@@ -353,6 +354,7 @@ package final class Server: @unchecked Sendable {
         core.endLoading()
         core.loader.stop()
         core.loader.join()
+        assembly.blobThreads?.stop()
         core.logs.stop()
         core.background.stop()
         core.background.join()

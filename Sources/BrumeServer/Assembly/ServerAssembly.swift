@@ -10,6 +10,8 @@ internal import BrumeSystem
 struct ServerAssembly {
     let core: ServerCore
     let door: BrumeDoor
+    /// What waits for the disk of the assets; nil where there are none.
+    let blobThreads: DiskThreads?
 
     /// A server that keeps everything in a data folder.
     ///
@@ -21,7 +23,8 @@ struct ServerAssembly {
     static func folder(
         of recovery: Recovery, on disk: any Disk, configuration: ServerConfiguration, secrets: ServerSecrets,
         accounts: AccountStore, loops: ServerLoops, spinner: Spinner = Spinner(),
-        diskFullPauseMilliseconds: Int = ServerLimits.diskFullPauseMilliseconds, startedNanoseconds: UInt64,
+        diskFullPauseMilliseconds: Int = ServerLimits.diskFullPauseMilliseconds, blobThreadCount: Int,
+        startedNanoseconds: UInt64,
         failStop: @escaping FailStop
     ) throws(StoreError) -> (assembly: ServerAssembly, journal: JournalLogs) {
         let schemas = try SchemaRegistry(
@@ -29,19 +32,23 @@ struct ServerAssembly {
         let journal = JournalLogs(
             of: recovery, on: disk, configuration: configuration, loops: loops, spinner: spinner,
             diskFullPauseMilliseconds: diskFullPauseMilliseconds, failStop: failStop)
+        let blobs = FolderBlobStore(on: disk, threads: DiskThreads(count: blobThreadCount), failStop: failStop)
         let assembly = try ServerAssembly(
             of: journal, catalog: FolderCatalog(secrets: secrets, accounts: accounts, schemas: schemas),
-            configuration: configuration, loops: loops, spinner: spinner, startedNanoseconds: startedNanoseconds)
+            configuration: configuration, loops: loops, blobs: blobs, spinner: spinner,
+            startedNanoseconds: startedNanoseconds)
         return (assembly, journal)
     }
 
     init(
         of logs: any CommitLogs, catalog: any Catalog, configuration: ServerConfiguration, loops: ServerLoops,
-        spinner: Spinner = Spinner(), startedNanoseconds: UInt64
+        blobs: FolderBlobStore? = nil, spinner: Spinner = Spinner(), startedNanoseconds: UInt64
     ) throws(StoreError) {
         let core = try ServerCore(
-            configuration: configuration.service, catalog: catalog, logs: logs, startedNanoseconds: startedNanoseconds)
+            configuration: configuration.service, catalog: catalog, logs: logs, blobs: blobs,
+            startedNanoseconds: startedNanoseconds)
         self.core = core
+        blobThreads = blobs?.threads
         let shards = loops.shards.enumerated().map { Shard(index: $0.offset, loop: $0.element, server: core) }
         for loop in loops.shards { loop.spinner = spinner }
         core.assemble(shards: shards, loops: loops)

@@ -13,6 +13,7 @@ package final class StepwiseServer {
     private let door: BrumeDoor
     /// What a server has that keeps everything in a data folder.
     private let folder: (recovery: Recovery, journal: JournalLogs)?
+    private let blobThreads: DiskThreads?
     private let outcome = Outcome()
 
     /// Why the server stopped, for good; nil while it goes on.
@@ -41,6 +42,7 @@ package final class StepwiseServer {
             startedNanoseconds: nowNanoseconds)
         core = assembly.core
         door = assembly.door
+        blobThreads = nil
         assembly.handOver()
     }
 
@@ -75,10 +77,11 @@ package final class StepwiseServer {
         let (assembly, journal) = try ServerAssembly.folder(
             of: recovery, on: disk, configuration: configuration,
             secrets: ServerSecrets(key: key, adminTokenHash: []), accounts: accounts, loops: loops,
-            diskFullPauseMilliseconds: 0, startedNanoseconds: nowNanoseconds, failStop: failStop)
+            diskFullPauseMilliseconds: 0, blobThreadCount: 0, startedNanoseconds: nowNanoseconds, failStop: failStop)
         folder = (recovery, journal)
         core = assembly.core
         door = assembly.door
+        blobThreads = assembly.blobThreads
         assembly.handOver()
     }
 
@@ -156,6 +159,9 @@ package final class StepwiseServer {
     /// Writes and syncs one batch; one that has found the disk full is tried again. `observe` gets its encoded entries
     /// before the first time.
     package func stepJournal(_ observe: ([[UInt8]]) -> Void) { journal.step(observe) }
+
+    /// Does one piece of what waits for the disk of the assets; false when there is none.
+    package func stepBlobs() -> Bool { blobThreads?.step() ?? false }
 
     /// Whether writes are refused because a batch waits for room on the disk.
     package var isDiskFull: Bool { core.logs.isFull }

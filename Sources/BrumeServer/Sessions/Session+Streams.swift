@@ -69,6 +69,20 @@ extension Session {
         write(.message, stream: stream, isNews: !event.isAwaited, payload: position, event.message)
     }
 
+    func send(_ stream: UInt32, _ event: UploadEvent) { send(stream, table.coder.encodeUploadEvent(event)) }
+
+    func send(_ stream: UInt32, _ event: DownloadEvent) {
+        switch event {
+        case .byteCount(let count): send(stream, table.coder.encodeDownloadSize(count))
+        case .content(let bytes): send(stream, MessageCoder.contentHeader(byteCount: bytes.count), bytes)
+        }
+    }
+
+    private func send(_ stream: UInt32, _ front: [UInt8], _ back: [UInt8] = []) {
+        machine.messagesSent(stream: stream, StreamCredit(messages: 1, bytes: front.count + back.count))
+        write(.message, stream: stream, payload: front, back)
+    }
+
     func maySendRun(_ stream: UInt32, atLeast credit: StreamCredit) -> Bool {
         mayWrite && share.output.shortage == nil && machine.sendCredit(ofStream: stream).covers(credit)
     }

@@ -23,6 +23,7 @@ package final class ClientShare: Sendable {
     private let streamLimit: Int
     private let calls = Atomic<Int>(0)
     private let streams = Atomic<Int>(0)
+    private let transfers = Atomic<Int>(0)
     /// Bytes of its commits that wait for the disk, on all loops.
     private let undurableBytes = Atomic<Int>(0)
 
@@ -45,7 +46,8 @@ package final class ClientShare: Sendable {
 
     /// Whether nothing is counted here.
     var isUnused: Bool {
-        calls.load(ordering: .relaxed) == 0 && streams.load(ordering: .relaxed) == 0 && output.bytes == 0
+        calls.load(ordering: .relaxed) == 0 && streams.load(ordering: .relaxed) == 0
+            && transfers.load(ordering: .relaxed) == 0 && output.bytes == 0
             && input.bytes == 0 && undurableBytes.load(ordering: .relaxed) == 0
     }
 
@@ -109,6 +111,18 @@ package final class ClientShare: Sendable {
         if callChange != 0 { calls.add(callChange, ordering: .relaxed) }
         if streamChange != 0 { streams.add(streamChange, ordering: .relaxed) }
     }
+
+    /// Counts a transfer of an asset, or throws why it may not begin.
+    func beginTransfer() throws(ServiceError) {
+        let limit = ServiceLimits.transfersPerAccount
+        if transfers.add(1, ordering: .relaxed).newValue <= limit { return }
+        transfers.subtract(1, ordering: .relaxed)
+        throw ServiceError(
+            .requestRateLimited, "\(limit) transfers of this \(name) are under way, which is the limit; wait for one",
+            retryAfterMilliseconds: ServiceLimits.transferRetryMilliseconds)
+    }
+
+    func endTransfer() { transfers.subtract(1, ordering: .relaxed) }
 
     /// Why one more call may not begin.
     ///

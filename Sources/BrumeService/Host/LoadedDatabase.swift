@@ -26,7 +26,11 @@ package final class LoadedDatabase {
     var clientCount = 0
     /// Whether calls that came while it was being loaded still wait.
     var isAwaited = false
-    /// Work on it that takes several turns: queries, and its emptying.
+    /// Marked assets whose files could not be removed.
+    var unremovedBlobs: [BlobName] = []
+    /// Bytes that uploads are to have which have not become blobs.
+    var reservedByteCount: UInt64 = 0
+    /// Work on it that takes several turns: queries, transfers of assets, and its emptying.
     var slicedWorkCount = 0
 
     /// Record types whose records were scanned for a schema that did not know them.
@@ -92,6 +96,7 @@ package final class LoadedDatabase {
 
     /// Whether dropping it would cost somebody more than the time to load it again.
     var isInUse: Bool {
-        clientCount > 0 || isAwaited || slicedWorkCount > 0 || !lessons.isEmpty || hub.isPublishing || hub.hasStreams
+        clientCount > 0 || isAwaited || !unremovedBlobs.isEmpty || slicedWorkCount > 0 || !lessons.isEmpty
+            || hub.isPublishing || hub.hasStreams
     }
 }

@@ -141,6 +141,7 @@ final class DeviceStream: ServiceStream, @unchecked Sendable {
     func received(_ message: StreamMessage, _ credit: StreamCredit) {
         switch message {
         case .acknowledgement(let position): shard.acknowledge(position, credit, on: self)
+        case .content, .uploadEnd: preconditionFailure("a notification stream is given the content of an asset")
         }
     }
 

@@ -120,6 +120,10 @@ package protocol ClientDoor: AnyObject {
     func maySend(_ call: UInt32) -> Bool
     /// Sends an event on a stream that ``maySend(_:)``.
     func send(_ call: UInt32, _ event: StreamEvent)
+    /// Sends what an upload's client is told.
+    func send(_ call: UInt32, _ event: UploadEvent)
+    /// Sends a part of a download that ``maySend(_:)``.
+    func send(_ call: UInt32, _ event: DownloadEvent)
     /// Whether a run of events may be sent that takes at least so much credit. Ask before the run is sealed: a stream
     /// that can't take it must not cost that.
     func maySendRun(_ call: UInt32, atLeast credit: StreamCredit) -> Bool

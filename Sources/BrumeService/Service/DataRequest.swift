@@ -73,6 +73,11 @@ package enum DataRequest: Sendable {
         }
     }
 
+    /// Whether it names assets by receipts.
+    var hasReceipts: Bool {
+        if case .modifyRecords(let request) = self { !request.receipts.isEmpty } else { false }
+    }
+
     /// Whether it may make shares of records, of which some may have many others below them.
     var maySetUpShares: Bool {
         guard case .modifyRecords(let request) = self, request.database == .private else { return false }

@@ -5,12 +5,18 @@ package enum StreamRequest: Sendable {
     /// The events of the client's databases, from a position on; an empty one stands for the device's last
     /// acknowledgement.
     case notifications(position: [UInt8])
+    case upload(UploadRequest)
+    case download(DownloadRequest)
 }
 
 /// What a client sends on a stream that is open.
 package enum StreamMessage: Sendable {
     /// The device has handled all events up to a position.
     case acknowledgement(position: [UInt8])
+    /// The next bytes of an upload.
+    case content([UInt8])
+    /// The end of an upload, with the SHA-256 of all of it.
+    case uploadEnd(AssetChecksum)
 }
 
 /// A stream as the door sees it that its client came in by. On the client's loop.

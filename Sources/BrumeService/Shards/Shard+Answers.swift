@@ -112,6 +112,7 @@ extension Shard {
             nowMilliseconds: wallClockMilliseconds,
             quota: server.quota(of: loaded, for: identity, share.key),
             mayUseIndexReserve: loaded.hasSeveralWriters && loaded.indexDebts.hasLittle(share.key),
+            grants: grants(of: request, in: loaded, identity: identity),
             takenNames: request.database == .shared ? takenNames(for: identity) : .unlimited)
         if request.database == .shared { noteTakenNames(in: decision.answer, told: identity) }
         figures.modified(decision.answer)

@@ -26,13 +26,15 @@ extension Shard: DatabaseCacheHost {
                 }
             }
         }
-        return LoadedDatabase(
+        let loaded = LoadedDatabase(
             database: database,
             hub: NotificationHub(
                 database: database, head: .end(ofSequence: database.sequence), coder: eventCoder,
                 mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
                 waitingEventsLimit: server.configuration.waitingEvents, figures: push),
             storage: storage, members: members, savedSequence: savedSequence)
+        database.blobs.beginGraces(now: nowSeconds)
+        return loaded
     }
 
     func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [Identity]) {

@@ -9,6 +9,7 @@ extension Shard {
     package func open(_ request: StreamRequest, to responder: Responder) throws(ServiceError) -> any ServiceStream {
         switch request {
         case .notifications(let position): try openNotifications(position: position, to: responder)
+        case .upload, .download: try openTransfer(request, to: responder)
         }
     }
 

@@ -108,10 +108,10 @@ extension Shard {
         to responder: Responder
     ) {
         let client = responder.client
-        if request.maySetUpShares {
+        if request.maySetUpShares || request.hasReceipts {
             // It may take some turns, and be held as long.
             guard let detour = detour(of: responder, byteCount: byteCount) else { return }
-            return runWithTrees(request, in: loaded, identity: client.identity, share: client.share) {
+            return runWithAssets(request, in: loaded, identity: client.identity, share: client.share) {
                 [self] outcome, position in
                 detour.end()
                 gate.whenDurable(position, of: loaded, outcome, to: responder)
@@ -180,8 +180,8 @@ extension Shard {
         }
     }
 
-    /// Runs a request on the loop that owns the database: at once, except for queries and what shares many records,
-    /// which may take more turns than this one.
+    /// Runs a request on the loop that owns the database: at once, except for queries, what shares many records, and
+    /// what names assets that have to be looked for: those may take more turns than this one.
     ///
     /// - Parameters:
     ///   - ticket: The query's ticket; nil for any other request.
@@ -195,7 +195,7 @@ extension Shard {
             startQuery(query, explains: false, in: loaded, identity: identity, ticket: ticket!, give)
         case .explainQuery(let query):
             startQuery(query, explains: true, in: loaded, identity: identity, ticket: ticket!, give)
-        default: runWithTrees(request, in: loaded, identity: identity, share: share, give)
+        default: runWithAssets(request, in: loaded, identity: identity, share: share, give)
         }
     }
 

@@ -22,6 +22,10 @@ package final class Shard: @unchecked Sendable {
     let runSealer: RunSealer
     let eventCoder = EventCoder()
     let cursorSealer: CursorSealer
+    let receiptSealer: ReceiptSealer
+    let blobNumbers: KeyedNumbers
+    /// Names that were given to stored assets.
+    var blobCount: UInt64 = 0
     let sharedSealer: SharedTokenSealer
 
     let server: ServerCore
@@ -108,6 +112,8 @@ package final class Shard: @unchecked Sendable {
         shareURLs = ShareURLs(key: server.secrets.key, publicURL: server.configuration.publicURL)
         runSealer = RunSealer(PositionSealer(key: server.secrets.key))
         cursorSealer = CursorSealer(key: server.secrets.key)
+        receiptSealer = ReceiptSealer(key: server.secrets.key)
+        blobNumbers = KeyedNumbers(secret: server.secrets.key, label: "asset generations")
         sharedSealer = SharedTokenSealer(key: server.secrets.key)
         databases = DatabaseCache(
             loop: loop, limits: DatabaseCache.Limits(server.configuration), memory: server.memory,
@@ -132,6 +138,7 @@ package final class Shard: @unchecked Sendable {
             if databases.mayDrop { databases.dropIdleDatabases() }
         }
         sweepLater()
+        sweepAssetsLater()
     }
 
     /// Releases everything that refers to the shard: the log, what waits for it or for a database, and clients
@@ -193,6 +200,12 @@ package final class Shard: @unchecked Sendable {
             bringIndexesInStep(of: loaded)
         }
         databases.measure(loaded)
+        if loaded.database.hasAssetReleases {
+            let sequence = commit.sequence
+            gate.whenDurable(loaded.lastPosition, of: loaded) { [self] lost in
+                if lost == nil { releaseAssets(of: loaded, upTo: sequence) }
+            }
+        }
         let publication = NotificationHub.Publication(
             sequence: commit.sequence, origin: origin, committedMilliseconds: commit.entry.committedMilliseconds,
             hints: loaded.database.matchingSubscriptions(for: commit), matches: commit.matches)

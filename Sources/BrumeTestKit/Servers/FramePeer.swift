@@ -89,6 +89,12 @@ package final class FramePeer {
         try end.frames.first { $0.stream == stream && $0.type == .status }?.payload.decoded(coder.decodeStatus)
     }
 
+    /// Takes the messages that came on a stream.
+    func takeMessages(_ stream: UInt32) -> [[UInt8]] {
+        defer { end.frames.removeAll { $0.stream == stream && $0.type == .message } }
+        return end.frames.filter { $0.stream == stream && $0.type == .message }.map(\.payload)
+    }
+
     /// Makes a call and waits for its outcome.
     package func call(_ method: BrumeProtocol.Method, _ request: [UInt8]) throws -> [UInt8] {
         let stream = start(method, request)

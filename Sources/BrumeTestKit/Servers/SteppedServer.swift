@@ -27,6 +27,8 @@ package final class SteppedServer: @unchecked Sendable {
     package private(set) var turns = 0
     /// Whether the loader stands still: what it is to load is waited for.
     package var isLoaderHeld = false
+    /// Whether the threads stand still that wait for the disk of the assets.
+    package var areBlobsHeld = false
 
     /// Starts on what the disk has.
     ///
@@ -104,6 +106,7 @@ package final class SteppedServer: @unchecked Sendable {
             turn()
             while runningLoops.contains(where: \.hasTasks) { turn() }
             stepJournal()
+            if !areBlobsHeld { while stepwise.stepBlobs() {} }
         } while stepwise.hasJournalWork || runningLoops.contains(where: \.hasTasks)
     }
 

@@ -1,0 +1,109 @@
+internal import BrumeModel
+internal import BrumeStore
+internal import BrumeSystem
+
+/// A stream that carries the content of an asset, up or down: what the two have in common. On the client's loop.
+///
+/// `@unchecked Sendable`: belongs to the loop of its client.
+class Transfer: ServiceStream, @unchecked Sendable {
+    let responder: Responder
+    let shard: Shard
+    let store: any BlobStore
+    private(set) var isClosed = false
+    private var lastProgressNanoseconds: UInt64
+    private var timer: TimerID?
+
+    init(to responder: Responder, on shard: Shard, in store: any BlobStore) {
+        (self.responder, self.shard, self.store) = (responder, shard, store)
+        lastProgressNanoseconds = shard.loop.nowNanoseconds
+    }
+
+    var client: Client { responder.client }
+    var account: ClientShare.Key { client.share.key }
+
+    /// Asks the database. Called once, when the stream is open.
+    func begin() { watch() }
+
+    // MARK: The end
+
+    func close() {
+        if isClosed { return }
+        isClosed = true
+        if let timer { shard.loop.cancel(timer) }
+        timer = nil
+        client.share.endTransfer()
+        closed()
+    }
+
+    func abandon() {
+        isClosed = true
+        timer = nil
+    }
+
+    /// The transfer has ended, and gives back what it holds.
+    func closed() {}
+
+    /// Ends the stream and tells its client why.
+    func fail(_ error: ServiceError) {
+        if isClosed { return }
+        // The door's reference may be the last one.
+        withExtendedLifetime(self) { responder.refuse(error) }
+    }
+
+    /// Ends the stream because the store did not do what it was asked for.
+    func fail(_ failure: BlobFailure, _ name: BlobName? = nil) {
+        switch failure {
+        case .full:
+            fail(
+                ServiceError(
+                    .serviceUnavailable, "the server's disk is full; try again later",
+                    retryAfterMilliseconds: ServiceLimits.fullDiskRetryMilliseconds))
+        case .missing, .damaged, .failed:
+            var text = "missing"
+            if case .damaged(let problem) = failure { text = problem }
+            if case .failed(let problem) = failure { text = problem }
+            shard.server.log.error("an asset can't be read or stored", [("reason", text)])
+            fail(name == nil ? Transfer.diskFailed : Database.assetIsGone)
+        }
+    }
+
+    private static let diskFailed = ServiceError(
+        .internalError, "the server's disk did not take the asset; the server's log says why",
+        retryAfterMilliseconds: ServiceLimits.fullDiskRetryMilliseconds)
+
+    // MARK: The client
+
+    func received(_ message: StreamMessage, _ credit: StreamCredit) {
+        fail(ServiceError(.invalidArguments, "a download takes no messages but the first"))
+    }
+
+    func clientEnded() {}
+
+    func resume() {}
+
+    // MARK: Going on
+
+    /// A closure for the store, which calls it on a thread of its own, that runs `body` on this loop.
+    func onLoop<Value: Sendable>(_ body: @escaping (Value) -> Void) -> @Sendable (Value) -> Void {
+        let (go, loop) = (OnLoop(body), shard.loop)
+        return { value in loop.execute { go.body(value) } }
+    }
+
+    /// The content goes on. One of which nothing has come or gone for long ends: it holds room that others need.
+    func noteProgress() { lastProgressNanoseconds = shard.loop.nowNanoseconds }
+
+    private func watch() {
+        timer = shard.loop.schedule(afterMilliseconds: ServiceLimits.transferIdleMilliseconds / 2) { [weak self] in
+            guard let self, !isClosed else { return }
+            let idle = shard.loop.nowNanoseconds - lastProgressNanoseconds
+            if idle >= ServiceLimits.transferIdleMilliseconds * 1_000_000 {
+                fail(
+                    ServiceError(
+                        .networkFailure,
+                        "nothing of the asset has come or gone for too long; begin again where it stopped"))
+            } else {
+                watch()
+            }
+        }
+    }
+}

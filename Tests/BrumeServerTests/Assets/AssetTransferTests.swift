@@ -1,0 +1,228 @@
+import BrumeModel
+import BrumeProtocol
+import BrumeRandom
+import BrumeSystem
+import BrumeTestKit
+import Testing
+
+@testable import BrumeServer
+@testable import BrumeService
+
+@Suite("Assets are transferred", .timeLimit(.minutes(2)))
+struct AssetTransferTests {
+    private static func content(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
+        var generator = SeededGenerator(seed: seed)
+        return (0..<byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    private static func checksum(_ content: [UInt8]) -> AssetChecksum { AssetChecksum(SHA256.digest(content))! }
+
+    private static var coder: MessageCoder { MessageCoder() }
+
+    private static func id(_ number: UInt8) -> UploadID { UploadID([UInt8](repeating: number, count: 16))! }
+
+    private static func save(
+        _ assets: [Asset], _ name: String = "photo", by peer: FramePeer, zone: ZoneID = .defaultZone,
+        database: DatabaseScope = .private
+    ) throws -> ErrorCode? {
+        let value: FieldValue = assets.count == 1 ? .asset(assets[0]) : .assets(assets)
+        let field = assets.count == 1 ? "file" : "files"
+        let save = RecordSave(name: name, type: "Photo", fields: [field: Optional(value)])
+        let request = ModifyRecordsRequest<DecodedFields>(
+            database: database, savePolicy: .changedKeys, zones: [ZoneModification(zone: zone, saves: [save])])
+        let answer = try peer.call(.recordsModify, coder.encodeModifyRecordsRequest(request))
+            .decoded(coder.decodeModifyRecordsResponse)
+        if case .failure(let error) = answer[0].saves[0].outcome { return error.code }
+        return nil
+    }
+
+    private static func download(
+        _ asset: Asset, of name: String = "photo", field: String = "file", index: Int = 0, zone: ZoneID = .defaultZone,
+        database: DatabaseScope = .private, offset: UInt64 = 0, byteCount: UInt64 = 0
+    ) -> DownloadRequest {
+        DownloadRequest(
+            database: database, zone: zone, recordName: name, field: field, listIndex: index, checksum: asset.checksum,
+            offset: offset, byteCount: byteCount)
+    }
+
+    @Test(
+        "whole, whatever their sizes are, and come back byte for byte",
+        arguments: [0, 1, 65_536, 65_537, 1_048_576, 3_000_001])
+    func wholes(byteCount: Int) throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        let content = Self.content(byteCount)
+        let asset = try peer.upload(content, checksum: Self.checksum(content), id: Self.id(1))
+        #expect(asset.byteCount == UInt64(byteCount) && !asset.receipt.isEmpty)
+        #expect(try Self.save([asset], by: peer) == nil)
+        #expect(try peer.download(Self.download(asset)) == content)
+    }
+
+    @Test("in part: from where a client wants, as much as it wants, and no more than there is")
+    func ranges() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        let content = Self.content(2_500_000)
+        let asset = try peer.upload(content, checksum: Self.checksum(content), id: Self.id(1))
+        #expect(try Self.save([asset], by: peer) == nil)
+        for (offset, count) in [(1_048_575, 2), (1_000_000, 1_200_000), (2_499_999, 10), (2_500_000, 0)] {
+            let request = Self.download(asset, offset: UInt64(offset), byteCount: UInt64(count))
+            let expected = count == 0 ? content[offset...] : content[offset..<min(offset + count, content.count)]
+            #expect(try peer.download(request) == Array(expected))
+        }
+        #expect(throws: ServiceError.self) { try peer.download(Self.download(asset, offset: 2_500_001)) }
+    }
+
+    @Test("on from what is durable of an upload that broke, in another connection or after a restart")
+    func resumption() throws {
+        let disk = SimulatedDisk()
+        let content = Self.content(35 * 1024 * 1024)
+        let checksum = Self.checksum(content)
+        var server = try SteppedServer(disk: disk)
+        var peer = try server.connect(account: "a")
+        let stream = peer.beginUpload(Self.id(1), byteCount: content.count)
+        server.settle()
+        #expect(try peer.uploadEvents(stream) == [.offset(0)])
+        peer.sendContent(content[..<(34 * 1024 * 1024)], stream)
+        peer.disconnect()
+        server.settle()
+        for run in 2...3 as ClosedRange<UInt32> {
+            peer = try server.connect(account: "a")
+            let again = peer.beginUpload(Self.id(1), byteCount: content.count)
+            server.settle()
+            #expect(try peer.uploadEvents(again) == [.offset(32 * 1024 * 1024)])
+            peer.disconnect()
+            server.settle()
+            if run == 2 { server = try SteppedServer(disk: disk, run: run) }
+        }
+        peer = try server.connect(account: "a")
+        let asset = try peer.upload(content, checksum: checksum, id: Self.id(1))
+        #expect(try Self.save([asset], by: peer) == nil)
+        #expect(try peer.download(Self.download(asset)) == content)
+        // The id gives the same asset again.
+        let again = try peer.upload(content, checksum: checksum, id: Self.id(1))
+        #expect(again.generation == asset.generation)
+    }
+
+    @Test("and dropped when the content is not the one of its checksum, too short or too long")
+    func wrongContents() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        let content = Self.content(100_000)
+        #expect(throws: ServiceError.self) {
+            try peer.upload(content, checksum: Self.checksum([1]), id: Self.id(1))
+        }
+        let short = peer.beginUpload(Self.id(2), byteCount: 100_001)
+        server.settle()
+        peer.sendContent(content[...], short)
+        peer.endUpload(short, checksum: Self.checksum(content))
+        #expect(try peer.end(short)?.error?.code == .invalidArguments)
+        let long = peer.beginUpload(Self.id(3), byteCount: 99_999)
+        server.settle()
+        peer.sendContent(content[...], long)
+        #expect(try peer.end(long)?.error?.code == .invalidArguments)
+        let endless = peer.beginUpload(Self.id(4), byteCount: 100_000)
+        server.settle()
+        peer.send(.message, stream: endless, isLast: true)
+        server.settle()
+        #expect(try peer.end(endless)?.error != nil)
+        let hasty = peer.beginUpload(Self.id(5), byteCount: 100_000)
+        peer.send(.message, stream: hasty, payload: Self.coder.encodeUploadMessage(.content([1])))
+        server.settle()
+        #expect(try peer.end(hasty)?.error?.code == .invalidArguments)
+    }
+
+    @Test("to a zone that is there, and of a size that the server takes")
+    func limits() throws {
+        let server = try SteppedServer { $0.service.assetLimitBytes = 1_000 }
+        let peer = try server.connect(account: "a")
+        let large = peer.beginUpload(Self.id(1), byteCount: 1_001)
+        let nowhere = peer.beginUpload(Self.id(2), byteCount: 10, zone: ZoneID(name: "nowhere"))
+        let elsewhere = peer.beginUpload(
+            Self.id(3), byteCount: 10, zone: ZoneID(name: "x", owner: server.userRecordName(ofAccount: 2)),
+            database: .shared)
+        server.settle()
+        #expect(try peer.end(large)?.error?.code == .limitExceeded)
+        #expect(try peer.end(nowhere)?.error?.code == .zoneNotFound)
+        #expect(try peer.end(elsewhere)?.error?.code == .zoneNotFound)
+        let anonymous = try server.connect(account: nil)
+        let stream = anonymous.beginUpload(Self.id(4), byteCount: 10, database: .public)
+        server.settle()
+        #expect(try anonymous.end(stream)?.error?.code == .notAuthenticated)
+    }
+
+    @Test("and their receipts are of use to their user alone, in their zone alone, for a day")
+    func receipts() throws {
+        let server = try SteppedServer()
+        let (a, b) = (try server.connect(account: "a"), try server.connect(account: "b"))
+        try a.makeZone("notes")
+        let content = Self.content(1_000)
+        let asset = try a.upload(content, checksum: Self.checksum(content), id: Self.id(1))
+        #expect(try Self.save([asset], by: a, zone: ZoneID(name: "notes")) == .assetNotAvailable)
+        #expect(try Self.save([asset], by: b) == .assetNotAvailable)
+        #expect(try Self.save([asset], by: a, database: .public) == .assetNotAvailable)
+        var bare = asset
+        bare.receipt = []
+        #expect(try Self.save([bare], by: a) == .assetNotAvailable)
+        for index in [0, 1, 20, asset.receipt.count - 1] {
+            var forged = asset
+            forged.receipt[index] ^= 1
+            #expect(try Self.save([forged], by: a) == .assetNotAvailable)
+        }
+        #expect(try Self.save([asset], by: a) == nil)
+        #expect(try Self.save([bare], by: a) == nil)
+        #expect(try Self.save([asset, asset], "list", by: a) == nil)
+        server.turn(after: 25 * 3_600 * 1_000_000_000)
+        let later = try server.connect(account: "a")
+        #expect(try Self.save([asset], "late", by: later) == .assetNotAvailable)
+    }
+
+    @Test("and named after a restart by a receipt from before it, if the file is there still")
+    func receiptsAfterRestart() throws {
+        let disk = SimulatedDisk()
+        var server = try SteppedServer(disk: disk)
+        let content = Self.content(5_000)
+        let asset = try server.connect(account: "a").upload(content, checksum: Self.checksum(content), id: Self.id(1))
+        server = try SteppedServer(disk: disk, run: 2)
+        var peer = try server.connect(account: "a")
+        #expect(try Self.save([asset], by: peer) == nil)
+        #expect(try peer.download(Self.download(asset)) == content)
+        // A file that is gone is no asset, whatever a receipt says.
+        let other = Self.content(5_000, seed: 2)
+        let lost = try peer.upload(other, checksum: Self.checksum(other), id: Self.id(2))
+        for path in disk.paths where path.contains(lost.checksum.description) { try disk.remove(path) }
+        server = try SteppedServer(disk: disk, run: 3)
+        peer = try server.connect(account: "a")
+        #expect(try Self.save([lost], "lost", by: peer) == .assetNotAvailable)
+    }
+
+    @Test("down to those alone who may see the field that names them now")
+    func visibility() throws {
+        let server = try SteppedServer()
+        let (a, b) = (try server.connect(account: "a"), try server.connect(account: "b"))
+        let (content, other) = (Self.content(1_000), Self.content(1_000, seed: 2))
+        let asset = try a.upload(content, checksum: Self.checksum(content), id: Self.id(1))
+        let newer = try a.upload(other, checksum: Self.checksum(other), id: Self.id(2))
+        #expect(try Self.save([asset], by: a) == nil)
+        func code(_ request: DownloadRequest, _ peer: FramePeer) -> (ErrorCode?, ServiceError.Detail?) {
+            do {
+                _ = try peer.download(request)
+                return (nil, nil)
+            } catch {
+                let error = error as? ServiceError
+                return (error?.code, error?.detail)
+            }
+        }
+        #expect(code(Self.download(asset), b) == (.assetNotAvailable, ServiceError.Detail.none))
+        #expect(code(Self.download(asset, of: "none"), a) == (.assetNotAvailable, ServiceError.Detail.none))
+        #expect(
+            code(Self.download(asset, zone: ZoneID(name: "none")), a) == (.assetNotAvailable, ServiceError.Detail.none))
+        #expect(code(Self.download(newer), a) == (.assetNotAvailable, .assetChanged))
+        #expect(code(Self.download(asset, index: 1), a) == (.assetNotAvailable, .assetChanged))
+        #expect(try Self.save([newer, asset], by: a) == nil)
+        #expect(code(Self.download(asset, field: "files"), a) == (.assetNotAvailable, .assetChanged))
+        #expect(try a.download(Self.download(asset, field: "files", index: 1)) == content)
+        #expect(try Self.save([newer], by: a) == nil)
+        #expect(code(Self.download(asset), a) == (.assetNotAvailable, .assetChanged))
+    }
+}
