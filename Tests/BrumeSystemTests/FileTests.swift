@@ -40,6 +40,59 @@ import Testing
         file.close()
     }
 
+    @Test("a file's version changes when it is edited or replaced, and not when it is read")
+    func versions() throws {
+        let path = directory.file("photo")
+        try FileSystem.atomicReplace(path, [1, 2, 3])
+        let file = try File(path: path, mode: .write)
+        try file.setTimes(accessedNanoseconds: -1, modifiedNanoseconds: 1_500_000_000)
+        let status = try file.status()
+        #expect(status.isRegular && status.version.byteCount == 3)
+        #expect(status.version.modifiedNanoseconds == 1_500_000_000 && status.accessedNanoseconds == -1)
+        try FileSystem.setAccessTime(path, nanoseconds: 7_000_000_001)
+        #expect(try FileSystem.status(path).accessedNanoseconds == 7_000_000_001)
+        #expect(try FileSystem.status(path).version == status.version)
+        try withUnsafeBytes(of: UInt8(9)) { try file.write($0, at: 0) }
+        #expect(try file.status().version != status.version)
+        try FileSystem.atomicReplace(path, [1, 2, 3])
+        #expect(try FileSystem.status(path).version.inode != file.status().version.inode)
+    }
+
+    @Test("a file knows whether its path still leads to it")
+    func inPlace() throws {
+        let path = directory.file("part")
+        let file = try File(path: path, mode: .createExclusively)
+        #expect(try file.isInPlace())
+        try FileSystem.rename(path, to: path + "2")
+        #expect(try !file.isInPlace())
+        _ = try File(path: path, mode: .createExclusively)
+        #expect(try !file.isInPlace())
+    }
+
+    @Test("only a regular file is opened as one, and a pipe without a writer is not waited for")
+    func regularFiles() throws {
+        try FileSystem.atomicReplace(directory.file("file"), [1])
+        _ = try File(path: directory.file("file"), mode: .readRegular)
+        try #require(mkfifo(directory.file("pipe"), 0o600) == 0)
+        for path in [directory.file("pipe"), directory.path, "/dev/null"] {
+            let error = #expect(throws: SystemError.self) { try File(path: path, mode: .readRegular) }
+            #expect(error?.message == "it is not a regular file", "\(path)")
+        }
+        let error = #expect(throws: SystemError.self) { try File(path: directory.file("none"), mode: .readRegular) }
+        #expect(error?.isNotFound == true)
+    }
+
+    @Test("one opener of a file has its lock at a time, until it unlocks")
+    func fileLocks() throws {
+        let path = directory.file("part")
+        let files = try (0..<2).map { _ in try File(path: path, mode: .readWrite) }
+        #expect(try files[0].tryLock())
+        #expect(try files[0].tryLock())
+        #expect(try !files[1].tryLock())
+        files[0].unlockAndClose()
+        #expect(try files[1].tryLock())
+    }
+
     @Test("a folder is made with those above it, and a file in its way is named with what is wrong")
     func directoryTree() throws {
         let path = directory.file("a/b/c")

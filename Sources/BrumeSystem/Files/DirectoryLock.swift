@@ -9,11 +9,7 @@ package final class DirectoryLock: Sendable {
     /// - Throws: `isExisting` when another process (or another lock in this one) holds it.
     package init(directory: String) throws(SystemError) {
         file = try File(path: directory + "/lock", mode: .readWrite)
-        do throws(SystemError) {
-            let fd = file.fd
-            try SystemCall.run("flock", file.path) { flock(fd, LOCK_EX | LOCK_NB) }
-        } catch {
-            guard error.errno == EWOULDBLOCK else { throw error }
+        guard try file.tryLock() else {
             throw SystemError(
                 call: "flock", errno: EEXIST, context: file.path,
                 message: "another process uses this folder; stop it first or choose another folder")

@@ -9,6 +9,8 @@ package final class File: Sendable {
     package enum Mode: Sendable {
         /// The file must exist.
         case read
+        /// The file must exist and be a regular file. Opening never waits, as it would for a pipe without a writer.
+        case readRegular
         /// Must exist.
         case write
         /// Made when it does not exist.
@@ -25,6 +27,7 @@ package final class File: Sendable {
         let flags =
             switch mode {
             case .read: O_RDONLY
+            case .readRegular: O_RDONLY | O_NONBLOCK | O_NOCTTY
             case .write: O_RDWR
             case .readWrite: O_RDWR | O_CREAT
             case .createExclusively: O_RDWR | O_CREAT | O_EXCL
@@ -32,6 +35,10 @@ package final class File: Sendable {
         let fd = try SystemCall.run("open", path) { open(path, flags | O_CLOEXEC, permissions) }
         self.path = path
         descriptor = Atomic(fd)
+        // An error that is thrown from here on closes the file.
+        if mode == .readRegular, try !status().isRegular {
+            throw SystemError(call: "open", errno: 0, context: path, message: "it is not a regular file")
+        }
     }
 
     deinit { close() }
@@ -53,7 +60,7 @@ package final class File: Sendable {
     ///
     /// Closing alone releases it only when the last copy of the descriptor is closed, and a process that another thread
     /// is just starting has a copy until it runs its program.
-    func unlockAndClose() {
+    package func unlockAndClose() {
         let fd = descriptor.exchange(-1, ordering: .relaxed)
         guard fd >= 0 else { return }
         flock(fd, LOCK_UN)
@@ -153,6 +160,18 @@ package final class File: Sendable {
                 try writeBack(writtenBack..<offset)
                 writtenBack = offset
             }
+        }
+    }
+
+    /// Whether the path still leads to this file, and not to another one or to none.
+    package func isInPlace() throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            let named = try FileSystem.status(path).version
+            let open = try status().version
+            return named.inode == open.inode && named.device == open.device
+        } catch {
+            guard error.isNotFound else { throw error }
+            return false
         }
     }
 
