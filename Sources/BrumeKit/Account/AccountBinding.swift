@@ -162,7 +162,7 @@ final class AccountBinding: Sendable {
     }
 
     /// A call that ended with the account was not cancelled by its task.
-    private func explained(_ error: ServiceError) -> ServiceError {
+    func explained(_ error: ServiceError) -> ServiceError {
         error.code == .operationCancelled && isEnded && !Task.isCancelled ? .accountChanged : error
     }
 

@@ -50,6 +50,8 @@ package struct ClientSessionStateMachine: Sendable {
     /// What the server said when it refused us; calls until the next attempt are told the same.
     var refusal: ServiceError?
     var stream: NotificationStream
+    /// Open streams of transfers.
+    var transfers: Set<UInt64> = []
     var account: AccountWatch
 
     package init(hello: Hello, serverName: String, seed: UInt64) {
@@ -173,6 +175,16 @@ package struct ClientSessionStateMachine: Sendable {
                     pause.reset()
                     result += finish(id, .failure(error))
                 }
+            case .streamMessageReceived(let id, let payload) where transfers.contains(id):
+                pause.reset()
+                result.append(.transferReceived(id: id, payload))
+            case .streamBecameWritable(let id) where transfers.contains(id):
+                result.append(.transferWritable(id: id))
+            case .streamEnded(let id, let status) where transfers.contains(id):
+                transfers.remove(id)
+                let goodbye = ServiceError.connectionLost(serverName, "the server said goodbye")
+                let error = status.map { $0.code == 0 ? nil : ServiceError($0) } ?? goodbye
+                result.append(.transferEnded(id: id, error))
             case .streamMessageReceived(let id, let payload):
                 pause.reset()
                 stream.pause.reset()
@@ -303,6 +315,7 @@ package struct ClientSessionStateMachine: Sendable {
             case .answerLost: actions += finish(id, .failure(.answerLost(serverName)))
             }
         }
+        actions += endTransfers(reason)
         unfitAttempts = isUnfit ? unfitAttempts + 1 : 0
         if unfitAttempts >= ClientSessionLimits.unfitAttemptsMax { actions += refuseAll(reason) }
         return actions

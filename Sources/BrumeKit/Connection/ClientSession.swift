@@ -35,6 +35,7 @@ package actor ClientSession {
     let coder = MessageCoder()
     private var connection: (any TransportConnection)?
     private var callers: [UInt64: Caller] = [:]
+    var transfers: [UInt64: Transfer] = [:]
     var lastID: UInt64 = 0
     private var timer: (any TransportTimer)?
     private var timerNanoseconds = UInt64.max
@@ -175,6 +176,7 @@ package actor ClientSession {
         for (id, caller) in callers where caller.owner == owner {
             perform(machine.callCancelled(id: id, now: transport.nowNanoseconds))
         }
+        cancelTransfers(of: owner)
     }
 
     // MARK: Doing what the machine says
@@ -210,6 +212,9 @@ package actor ClientSession {
                     preconditionFailure("a call was finished twice, or never started")
                 }
                 caller.continuation.resume(returning: result)
+            case .transferReceived(let id, let payload): transferReceived(id, payload)
+            case .transferWritable(let id): transferWritable(id)
+            case .transferEnded(let id, let error): transferEnded(id, error)
             case .streamReceived(let payload):
                 flush()
                 streamReceived(payload)

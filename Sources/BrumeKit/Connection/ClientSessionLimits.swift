@@ -39,6 +39,9 @@ enum ClientSessionLimits {
     /// to stop. A request that always breaks the connection would otherwise break it until its time is over.
     static let lossesMax = 10
 
+    /// How often a transfer of an asset begins again without getting any further.
+    static let transferAttempts = 5
+
     /// TCP and TLS; the connection's greeting has a time of its own.
     static let connectMilliseconds: UInt64 = 10_000
 

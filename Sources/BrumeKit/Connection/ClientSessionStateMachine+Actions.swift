@@ -43,6 +43,12 @@ extension ClientSessionStateMachine {
         case accountRefused(ServiceError)
         /// Hand the outcome to who started the call. Once for each.
         case finish(id: UInt64, Result<Answer, ServiceError>)
+        /// A message of a transfer's stream.
+        case transferReceived(id: UInt64, [UInt8])
+        /// A transfer's stream that had no credit has some.
+        case transferWritable(id: UInt64)
+        /// A transfer's stream has ended: with an error, or because the server was done.
+        case transferEnded(id: UInt64, ServiceError?)
         /// A message of the notification stream.
         case streamReceived([UInt8])
         /// Another connection of this device took the notification stream.

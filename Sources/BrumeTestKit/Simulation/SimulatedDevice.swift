@@ -117,6 +117,8 @@ final class SimulatedDevice: SimulatedConnection.Client {
                         if case .message(let payload) = answer { payload } else { [] }
                     })
             case .streamReceived(let payload): streamReceived(payload)
+            case .transferReceived, .transferWritable, .transferEnded:
+                preconditionFailure("a simulated device has no transfers")
             case .streamDisplaced: break
             case .streamPositionRefused: simulation.violated("I5: a position that the server gave is refused")
             case .streamFailed(let error):

@@ -153,6 +153,7 @@ private struct RandomSession {
             case .finish(let id, _):
                 if open.remove(id) == nil { problems.append("call \(id) was finished twice, or never started") }
                 finished.insert(id)
+            case .transferReceived, .transferWritable, .transferEnded: problems.append("there is no transfer")
             case .welcomed, .accountRefused, .streamReceived, .streamFailed, .streamDisplaced,
                 .streamPositionRefused:
                 break
