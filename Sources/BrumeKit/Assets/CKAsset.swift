@@ -3,10 +3,16 @@ public import Foundation
 
 /// A file as the value of a record's field, or a list of such.
 ///
-/// Immutable, so it may be passed between threads. Equal when the file is.
+/// A save uploads the file first, and then the record that names it. A file that is edited meanwhile fails the save with
+/// `assetFileModified`, one that can't be read with `assetFileNotFound`; what did not change since the record was fetched
+/// or saved is not uploaded again. Only the bytes are kept, not the file's name.
 ///
-/// Differs from CloudKit: the server keeps no assets. A record can hold them, on this device and in archives; saving it
-/// fails with `serverRejectedRequest`.
+/// A fetch downloads the assets of the fields that it asks for, and hands the record out when they are complete and
+/// checked. ``fileURL`` is then a file in the SDK's cache: read-only, there as long as this instance or its record lives;
+/// copy or move what the app is to keep. It is nil where nothing was downloaded: in the server's record of a conflict, in
+/// a record from an archive, and for fields that a fetch did not ask for.
+///
+/// Immutable, so it may be passed between threads. Equal when both are of one file, or of one asset of the server.
 public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     // Sendable: all is immutable.
 
@@ -14,19 +20,23 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     public let fileURL: URL?
     /// What the server keeps; nil for a file of this device.
     let stored: Asset?
+    /// The record that names it on the server.
+    let origin: CKRecord.ID?
+    /// Keeps the file in the cache.
+    let lease: AssetCacheLease?
 
     /// An asset of a file. Another kind of URL traps.
     public init(fileURL: URL) {
         precondition(
             fileURL.isFileURL, "CKAsset: \(fileURL.scheme ?? "this") is no file URL; use URL(fileURLWithPath:)")
         self.fileURL = fileURL
-        stored = nil
+        (stored, origin, lease) = (nil, nil, nil)
     }
 
-    /// An asset that the server keeps, without its file.
-    init(_ stored: Asset) {
-        fileURL = nil
-        self.stored = stored
+    /// An asset that the server keeps.
+    init(_ stored: Asset, file: AssetContents.File? = nil, of origin: CKRecord.ID? = nil) {
+        fileURL = file?.url
+        (self.stored, self.origin, lease) = (stored.withoutReceipt, origin, file?.lease)
     }
 
     // MARK: Archiving
@@ -34,7 +44,8 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     /// Archives are read under secure coding.
     public class var supportsSecureCoding: Bool { true }
 
-    /// Writes the file's path into a keyed archive.
+    /// Writes the file's path into a keyed archive. The cache's files, and what the server keeps, are not archived: an
+    /// asset of a fetched record comes back with its record, from an archive of that.
     public func encode(with coder: NSCoder) {
         coder.requireKeyedCoding(for: CKAsset.self)
         coder.encodeIfPresent(fileURL?.path, forKey: "FilePath")
@@ -45,17 +56,19 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         coder.requireKeyedCoding(for: CKAsset.self)
         guard let path = coder.stringIfPresent(forKey: "FilePath") else { return nil }
         fileURL = URL(fileURLWithPath: path)
-        stored = nil
+        (stored, origin, lease) = (nil, nil, nil)
     }
 
-    /// Whether both are of one file.
+    /// Whether both are of one file, or of one asset of the server.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKAsset else { return false }
-        return self === other || fileURL == other.fileURL
+        if self === other { return true }
+        if let stored, let others = other.stored { return stored == others }
+        return stored == nil && other.stored == nil && fileURL == other.fileURL
     }
 
     /// Equal for equal assets.
-    public override var hash: Int { fileURL?.hashValue ?? 0 }
+    public override var hash: Int { stored?.hashValue ?? fileURL?.hashValue ?? 0 }
 
     /// The file's path.
     public override var description: String { "<CKAsset: \(fileURL?.path ?? "no file")>" }

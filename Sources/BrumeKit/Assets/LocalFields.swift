@@ -1,7 +1,6 @@
 internal import BrumeModel
 
-/// What a record holds that the server has no place for. It stays on this device, and keeps the record from being
-/// saved.
+/// What a record holds that goes to the server in another way than fields do, or not at all.
 struct LocalFields: Sendable {
     /// The files of a field.
     struct Assets: Sendable {
@@ -35,6 +34,7 @@ struct LocalFields: Sendable {
     /// Why each of them is refused, as a sentence.
     var refused: [Refused: String] = [:]
 
+    /// Files that were set and not saved yet.
     var assets: [String: Assets] = [:]
     var encrypted: [String: FieldValue] = [:]
     /// The encrypted fields that were set or removed since the last fetch or save.
@@ -43,13 +43,6 @@ struct LocalFields: Sendable {
     /// Why a record that holds this can't be saved.
     var refusal: CKError? {
         if let reason = refused.values.min() { return CKError(.invalidArguments, message: reason) }
-        if let key = assets.keys.sorted().first {
-            return CKError(
-                .serverRejectedRequest,
-                message:
-                    "field \"\(key)\" holds an asset, and this server keeps no assets; store the file elsewhere and its "
-                    + "address in the record, or small contents as Data")
-        }
         if let key = encrypted.keys.sorted().first {
             return CKError(
                 .serverRejectedRequest,

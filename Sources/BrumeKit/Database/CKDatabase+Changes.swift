@@ -147,7 +147,9 @@ extension CKDatabase {
         var modifications: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
         modifications.reserveCapacity(page.records.count)
         for record in page.records {
-            modifications[record.recordID] = .success(RecordZoneChange.Modification(record: record))
+            modifications[record.recordID] =
+                page.failures[record.recordID].map { .failure($0) }
+                ?? .success(RecordZoneChange.Modification(record: record))
         }
         return (modifications, page.deletions, page.changeToken, page.moreComing)
     }
@@ -155,6 +157,8 @@ extension CKDatabase {
     /// A page of a zone's changes, oldest first.
     struct RecordZoneChangePage {
         var records: [CKRecord]
+        /// Of records of which an asset is not available; these have no file for it.
+        var failures: [CKRecord.ID: CKError] = [:]
         var deletions: [RecordZoneChange.Deletion]
         var changeToken: CKServerChangeToken
         var clientChangeTokenData: Data?
@@ -178,11 +182,13 @@ extension CKDatabase {
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
         let context = account.answerContext
         // A record that can't be shown fails the page: its token would leave the record behind.
-        let records = try page.records.map { (record) throws(CKError) in
-            guard let record = CKRecord.make(record, zoneID: zoneID, context: context) else {
-                throw .malformedResponse("a record has names that none can have")
-            }
-            return record
+        var records: [CKRecord] = []
+        var failures: [CKRecord.ID: CKError] = [:]
+        for record in page.records {
+            let (made, failure) = try await self.record(record, in: zoneID, account, context, options)
+            guard let made else { throw .malformedResponse("a record has names that none can have") }
+            records.append(made)
+            failures[made.recordID] = failure
         }
         let deletions = try page.deletions.map { (deletion) throws(CKError) in
             guard CKRecord.ID.problem(withName: deletion.name) == nil else {
@@ -192,7 +198,8 @@ extension CKDatabase {
                 recordID: CKRecord.ID(recordName: deletion.name, zoneID: zoneID), recordType: deletion.type)
         }
         return RecordZoneChangePage(
-            records: records, deletions: deletions, changeToken: CKServerChangeToken(bytes: page.token),
+            records: records, failures: failures, deletions: deletions,
+            changeToken: CKServerChangeToken(bytes: page.token),
             clientChangeTokenData: page.clientToken.isEmpty ? nil : Data(page.clientToken), moreComing: page.moreComing)
     }
 

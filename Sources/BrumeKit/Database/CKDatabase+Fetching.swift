@@ -101,10 +101,12 @@ extension CKDatabase {
             for (id, outcome) in zip(zones.flatMap(\.recordIDs), answers.joined()) {
                 switch outcome {
                 case .record(let record):
-                    guard record.system.name == (id.isCurrentUser ? userName : id.recordName),
-                        let fetched = CKRecord.make(record, zoneID: id.zoneID, context: context)
-                    else { throw CKError.malformedResponse("a record is not the one that was asked for") }
-                    receive(id, .success(fetched))
+                    let isAsked = record.system.name == (id.isCurrentUser ? userName : id.recordName)
+                    let (fetched, failure) = try await self.record(record, in: id.zoneID, account, context, options)
+                    guard isAsked, let fetched else {
+                        throw CKError.malformedResponse("a record is not the one that was asked for")
+                    }
+                    receive(id, failure.map { .failure($0) } ?? .success(fetched))
                 case .failure(let error): receive(id, .failure(CKError(error)))
                 case .deferred: deferred.append(id)
                 }

@@ -138,9 +138,9 @@ extension CKDatabase {
                 zoneIDs[match.zone] = CKRecordZone.ID(match.zone, currentUser: context.currentUser)
             }
             guard let zoneID = zoneIDs[match.zone],
-                let record = CKRecord.make(match.record, zoneID: zoneID, context: context)
+                case let (record?, failure) = try await record(match.record, in: zoneID, account, context, options)
             else { throw CKError.malformedResponse("a record or its zone has names that none can have") }
-            matches.append((record.recordID, .success(record)))
+            matches.append((record.recordID, failure.map { .failure($0) } ?? .success(record)))
         }
         if page.cursor.isEmpty { return (matches, nil) }
         var next = request

@@ -68,7 +68,7 @@ extension CKDatabase {
     struct RecordModification: Sendable {
         /// One request. There is one at most, but in the shared database, where there is one for each owner.
         struct Part: Sendable {
-            fileprivate let zones: [OutgoingZone]
+            let zones: [OutgoingZone]
             let request: ModifyRecordsRequest<DecodedFields>
         }
 
@@ -110,6 +110,9 @@ extension CKDatabase {
         }
         let account = core.account
         let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
+            let (part, unsent) = try await uploadingAssets(of: part, options)
+            take(unsent)
+            if part.zones.isEmpty { return }
             let answers = try await account.call(
                 .recordsModify, effect: .onceByOperationID, options: options,
                 encode: { coder in coder.encodeModifyRecordsRequest(part.request) },
@@ -154,7 +157,7 @@ extension CKDatabase.RecordModification.Part {
 }
 
 /// What is to be saved and deleted in one zone.
-private struct OutgoingZone: Sendable {
+struct OutgoingZone: Sendable {
     let id: CKRecordZone.ID
     var saves: [OutgoingRecord] = []
     var deletions: [CKRecord.ID] = []
@@ -236,7 +239,9 @@ extension OutgoingRecord {
         case .record(var saved):
             let isSame = saved.system.name == record.recordID.recordName && saved.system.type == record.recordType
             if result.fieldsOmitted { saved.fields = sent.fields }
-            guard isSame, let answer = CKRecord.make(saved, zoneID: record.recordID.zoneID, context: context) else {
+            let made = CKRecord.make(
+                saved, zoneID: record.recordID.zoneID, context: context, contents: sent.contents)
+            guard isSame, let answer = made else {
                 return .failure(.malformedResponse("a saved record is not the one that was sent"))
             }
             record.applySaved(saved, fieldsOmitted: result.fieldsOmitted, of: self, context: context)

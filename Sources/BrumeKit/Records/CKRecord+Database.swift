@@ -6,7 +6,9 @@ package struct OutgoingRecord: Sendable {
     /// The instance that the app saves. It takes the answer; see
     /// ``CKRecord/applySaved(_:fieldsOmitted:of:context:)``.
     package let record: CKRecord
-    let sent: CKRecordState
+    var sent: CKRecordState
+    /// The fields with assets that were uploaded for the save, with their receipts.
+    var receipts: [String: FieldValue] = [:]
     /// What else a share held.
     let share: OutgoingShare?
 
@@ -32,7 +34,9 @@ package struct OutgoingRecord: Sendable {
 
     /// The save as a request carries it.
     package func save(policy: SavePolicy) -> RecordSave<DecodedFields> {
-        sent.save(name: record.recordID.recordName, type: record.recordType, policy: policy)
+        var save = sent.save(name: record.recordID.recordName, type: record.recordType, policy: policy)
+        for (key, value) in receipts where save.fields.keys.contains(key) { save.fields[key] = .some(value) }
+        return save
     }
 
     /// What the save says of the share that the record is; nil for all other records.
@@ -59,12 +63,19 @@ package struct OutgoingRecord: Sendable {
 extension CKRecord {
     /// The record of an answer, a ``CKShare`` where it is a share; nil for names that no record can have.
     package static func make(_ record: Record, zoneID: CKRecordZone.ID, context: AnswerContext) -> CKRecord? {
+        make(record, zoneID: zoneID, context: context, contents: AssetContents())
+    }
+
+    /// The same with the files of its assets.
+    static func make(
+        _ record: Record, zoneID: CKRecordZone.ID, context: AnswerContext, contents: AssetContents
+    ) -> CKRecord? {
         let system = record.system
         guard CKRecord.ID.problem(withName: system.name) == nil, holdsValidNames(record) else { return nil }
         let id = CKRecord.ID(recordName: system.name, zoneID: zoneID)
         let state = CKRecordState(
             version: CKRecordState.Version(system, context), parent: system.parent, share: record.share,
-            fields: record.fields)
+            fields: record.fields, contents: contents)
         guard system.type == Names.shareType else {
             return CKRecord(recordType: system.type, recordID: id, state: state)
         }

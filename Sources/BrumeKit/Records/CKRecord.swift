@@ -143,8 +143,13 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
 
     /// The value of a field, or nil.
     public func object(forKey key: FieldKey) -> (any __CKRecordObjCValue)? {
-        let (field, assets) = state.withLock { ($0.fields[key], $0.local.assets[key]) }
-        return assets?.recordValue ?? field?.recordValue(in: recordID.zoneID)
+        let (field, assets, contents) = state.withLock { ($0.fields[key], $0.local.assets[key], $0.contents) }
+        if let assets { return assets.recordValue }
+        switch field {
+        case .asset(let asset): return CKAsset(asset, file: contents[asset], of: recordID)
+        case .assets(let list): return list.map { CKAsset($0, file: contents[$0], of: recordID) }
+        default: return field?.recordValue(in: recordID.zoneID)
+        }
     }
 
     /// Sets a field, or removes it with nil. See the subscript.

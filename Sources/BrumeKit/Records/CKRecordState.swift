@@ -35,8 +35,10 @@ struct CKRecordState: Sendable {
     private(set) var share: String?
     /// The number of the edit that made the share here; nil once the server says of which share this is the root.
     private(set) var shareEdit: UInt64?
-    /// What the server has no place for.
+    /// What goes to the server in another way than fields do, or not at all.
     var local = LocalFields()
+    /// The files of assets that the fields name.
+    var contents = AssetContents()
     /// Counts edits, so that an answer to a save tells the edits that it covers from those made since.
     private(set) var editCount: UInt64 = 0
 
@@ -44,7 +46,11 @@ struct CKRecordState: Sendable {
     init() {}
 
     /// A record of an answer.
-    init(version: Version, parent: String?, share: String? = nil, fields: [String: FieldValue]) {
+    init(
+        version: Version, parent: String?, share: String? = nil, fields: [String: FieldValue],
+        contents: AssetContents = AssetContents()
+    ) {
+        self.contents = contents
         self.version = version
         self.parent = parent
         self.share = share
@@ -92,6 +98,12 @@ struct CKRecordState: Sendable {
         local.assets[key] = assets
     }
 
+    /// The files of a field are with the server, under these names. An edit stays an edit.
+    mutating func uploaded(_ assets: [Asset], isList: Bool, forKey key: String) {
+        local.assets[key] = nil
+        fields[key] = isList ? .assets(assets) : .asset(assets[0])
+    }
+
     mutating func setParent(_ name: String?) {
         editCount += 1
         parent = name
@@ -137,6 +149,12 @@ struct CKRecordState: Sendable {
         as version: Version, parent savedParent: String?, share savedShare: String? = nil,
         fields savedFields: [String: FieldValue]?, sent: CKRecordState
     ) {
+        // Files that were set before the save are with the server now.
+        for key in local.assets.keys where edits[key].map({ $0 <= sent.editCount }) ?? true {
+            local.assets[key] = nil
+            fields[key] = sent.fields[key]
+        }
+        contents.merge(sent.contents)
         edits = edits.filter { $0.value > sent.editCount }
         if let edit = parentEdit, edit <= sent.editCount { parentEdit = nil }
         let known = savedFields ?? sent.fields
@@ -150,5 +168,6 @@ struct CKRecordState: Sendable {
         if shareEdit == nil { share = savedShare }
         self.version = version
         base = Base(version: version, parent: savedParent, share: savedShare, fields: known)
+        contents.keep(namedBy: fields)
     }
 }

@@ -196,7 +196,7 @@ struct SharedDatabaseTests {
 }
 
 /// A zone that its owner shares as a whole.
-private final class SharedZone: Sendable {
+final class SharedZone: Sendable {
     let desk: ShareLinkDesk
 
     var owner: CKContainer { desk.owner }

@@ -21,7 +21,7 @@ struct NewerPeerTests {
 
     // MARK: What a client reads
 
-    @Test("a zone that was deleted for an unknown reason is deleted", arguments: [3, 255, 256, 1 << 31] as [UInt64])
+    @Test("a zone that was deleted for an unknown reason is deleted", arguments: [4, 255, 256, 1 << 31] as [UInt64])
     func deletionReason(number: UInt64) throws {
         let deletion = ProtoBytes().message(1, zone).varint(2, number)
         let page = try ProtoBytes().message(2, deletion).bytes(3, [7]).message(5, deletion).bytes
@@ -31,7 +31,7 @@ struct NewerPeerTests {
         #expect(page.token == [7])
     }
 
-    @Test("an error with an unknown detail has its code alone", arguments: [3, 255, 256, 1 << 31] as [UInt64])
+    @Test("an error with an unknown detail has its code alone", arguments: [4, 255, 256, 1 << 31] as [UInt64])
     func statusDetail(number: UInt64) throws {
         let status = try ProtoBytes().varint(1, 52).text(2, "m").varint(4, number).bytes.decoded(coder.decodeStatus)
         #expect(status == CallStatus(code: 26, message: "m"))

@@ -97,7 +97,7 @@ struct SharingPartTests {
             #expect(Self.part(name, in: desk.database) == before && !before.isEmpty)
             #expect(desk.record(name)?.fields["more"] == .int64(2))
             let state = desk.database.zoneStates[1]
-            let marks: RecordMarks = name == "root" ? .all : .sharing
+            let marks: RecordMarks = name == "root" ? [.refersToOthers, .sharing] : .sharing
             #expect(state[try #require(state.liveSlot(of: name))].marks == marks)
         }
         let audit = try Self.loaded(desk.database).audit()

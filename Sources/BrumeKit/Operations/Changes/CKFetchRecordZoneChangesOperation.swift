@@ -191,7 +191,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         for record in page.records {
             try run.check()
             if let block = parameters.changed {
-                block(record.recordID, .success(record))
+                block(record.recordID, page.failures[record.recordID].map { .failure($0) } ?? .success(record))
             } else {
                 parameters.recordChanged?(record)
             }

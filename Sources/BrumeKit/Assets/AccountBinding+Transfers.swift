@@ -1,0 +1,170 @@
+internal import BrumeModel
+internal import BrumeProtocol
+internal import Foundation
+
+/// Contents of assets on their way to the server and back. A transfer that breaks begins again where it stopped.
+extension AccountBinding {
+    /// How a transfer is made.
+    private struct Way {
+        let method: BrumeProtocol.Method
+        let options: CallOptions
+        /// What was tried without getting any further.
+        var attempts = 0
+    }
+
+    // MARK: Up
+
+    /// Uploads a file for records of a zone.
+    ///
+    /// - Parameter progress: Gets how many bytes the server was sent.
+    /// - Returns: The asset, with the receipt by which a save names it.
+    func upload(
+        _ file: AssetFile, to zone: ZoneID, of database: DatabaseScope, options: CallOptions,
+        progress: (Int) -> Void = { _ in }
+    ) async throws(CKError) -> Asset {
+        let checksum: AssetChecksum
+        do throws(AssetError) { checksum = try file.checksum(isCancelled: { Task.isCancelled }) } catch {
+            throw CKError(error)
+        }
+        guard let id = UploadID(ContainerCore.newOperationID()) else { preconditionFailure("an id has 16 bytes") }
+        let request = UploadRequest(database: database, zone: zone, id: id, byteCount: UInt64(file.byteCount))
+        let opening = CoderPool.with { $0.encodeUploadMessage(.begin(request)) }
+        return try await repeating(Way(method: .assetsUpload, options: options), opening: { opening }) {
+            (stream, _) throws(CKError) in
+            try await self.send(file, checksum, on: stream, progress: progress)
+        }
+    }
+
+    private func send(
+        _ file: AssetFile, _ checksum: AssetChecksum, on stream: TransferStream, progress: (Int) -> Void
+    ) async throws(CKError) -> Asset {
+        guard let first = try await next(stream), case .offset(let start) = try uploadEvent(first) else {
+            throw .malformedResponse("an upload does not begin with where it goes on")
+        }
+        guard var offset = Int(exactly: start), offset <= file.byteCount else {
+            throw .malformedResponse("an upload goes on behind the end of its file")
+        }
+        while offset < file.byteCount {
+            let count = min(Limits.assetChunkBytes, file.byteCount - offset)
+            let bytes: [UInt8]
+            do throws(AssetError) { bytes = try file.read(at: offset, count: count) } catch { throw CKError(error) }
+            guard try await send(CoderPool.with { $0.encodeUploadMessage(.content(bytes)) }, stream) else { break }
+            offset += count
+            progress(offset)
+        }
+        if offset == file.byteCount {
+            guard file.isUnchanged() else { throw CKError(AssetError.fileModified(file.path)) }
+            _ = try await send(CoderPool.with { $0.encodeUploadMessage(.end(checksum)) }, stream)
+        }
+        guard let last = try await next(stream), case .asset(let asset) = try uploadEvent(last),
+            asset.checksum == checksum, asset.byteCount == UInt64(file.byteCount)
+        else { throw .malformedResponse("an upload does not end with its asset") }
+        return asset
+    }
+
+    private func uploadEvent(_ bytes: [UInt8]) throws(CKError) -> UploadEvent {
+        do throws(ServiceError) {
+            return try CoderPool.with { (coder) throws(ServiceError) in
+                try bytes.decoded { (bytes) throws(ServiceError) in try coder.decodeUploadEvent(bytes) }
+            }
+        } catch {
+            throw CKError(error)
+        }
+    }
+
+    // MARK: Down
+
+    /// Downloads a content into its part of the cache.
+    func download(
+        _ request: DownloadRequest, into part: AssetCachePart, options: CallOptions,
+        progress: (Int) -> Void = { _ in }
+    ) async throws(CKError) {
+        try await repeating(
+            Way(method: .assetsDownload, options: options),
+            opening: {
+                var request = request
+                request.offset = UInt64(part.receivedByteCount)
+                return CoderPool.with { $0.encodeDownloadRequest(request) }
+            },
+            with: { (stream, hasMoved) throws(CKError) in
+                while let message = try await self.next(stream) {
+                    guard case .content(let bytes) = try self.downloadEvent(message) else { continue }
+                    do throws(AssetError) { try part.append(bytes) } catch { throw CKError(error) }
+                    hasMoved()
+                    progress(part.receivedByteCount)
+                }
+            })
+    }
+
+    private func downloadEvent(_ bytes: [UInt8]) throws(CKError) -> DownloadEvent {
+        do throws(ServiceError) {
+            return try CoderPool.with { (coder) throws(ServiceError) in
+                try bytes.decoded { (bytes) throws(ServiceError) in try coder.decodeDownloadEvent(bytes) }
+            }
+        } catch {
+            throw CKError(error)
+        }
+    }
+
+    // MARK: Streams
+
+    /// Carries something on a stream, and on another one where that broke, or the server has no room just now: as long
+    /// as it moves on, and some times where it doesn't.
+    private func repeating<Result>(
+        _ way: Way, opening: () -> [UInt8],
+        with body: (TransferStream, _ hasMoved: () -> Void) async throws(CKError) -> Result
+    ) async throws(CKError) -> Result {
+        var way = way
+        while true {
+            let error: CKError
+            do throws(CKError) {
+                let stream = try await open(way, opening: opening())
+                return try await body(stream, { way.attempts = 0 })
+            } catch let failure {
+                error = failure
+            }
+            way.attempts += 1
+            guard error.isOfTransfer, way.attempts < ClientSessionLimits.transferAttempts, !isEnded else { throw error }
+            let pause = error.retryAfterSeconds ?? 0.1 * Double(way.attempts)
+            do { try await Task.sleep(nanoseconds: UInt64(pause * 1e9)) } catch {
+                throw CKError(ServiceError.cancelled)
+            }
+        }
+    }
+
+    private func open(_ way: Way, opening: [UInt8]) async throws(CKError) -> TransferStream {
+        let session = try openSession()
+        do throws(ServiceError) {
+            return try await session.openTransfer(
+                way.method, opening: opening, timeoutNanoseconds: try timeout(way.options),
+                patience: way.options.patience,
+                owner: ObjectIdentifier(self))
+        } catch {
+            throw CKError(explained(error))
+        }
+    }
+
+    private func timeout(_ options: CallOptions) throws(ServiceError) -> UInt64 {
+        do throws(CKError) { return try options.timeoutNanoseconds() } catch {
+            throw ServiceError(.networkFailure, error.localizedDescription)
+        }
+    }
+
+    private func next(_ stream: TransferStream) async throws(CKError) -> [UInt8]? {
+        do throws(ServiceError) { return try await stream.next() } catch { throw CKError(explained(error)) }
+    }
+
+    private func send(_ payload: [UInt8], _ stream: TransferStream) async throws(CKError) -> Bool {
+        do throws(ServiceError) { return try await stream.send(payload) } catch { throw CKError(explained(error)) }
+    }
+}
+
+extension CKError {
+    /// Whether a transfer that ended with it may be begun again where it stopped.
+    fileprivate var isOfTransfer: Bool {
+        switch code {
+        case .networkFailure, .serviceUnavailable, .requestRateLimited, .zoneBusy: true
+        default: false
+        }
+    }
+}
