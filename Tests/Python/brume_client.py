@@ -6,6 +6,7 @@ and single-threaded: whoever waits for a message reads frames and puts those for
 
 import collections
 import glob
+import hashlib
 import importlib
 import os
 import socket
@@ -18,6 +19,7 @@ PROTOCOL_VERSION = 1
 FRAME_HEADER = struct.Struct(">IBBI")  # length of the payload, type, flags, stream
 LAST = 1
 HELLO, WELCOME, CALL, MESSAGE, STATUS, CANCEL, CREDIT, PING, PONG, GOAWAY = range(1, 11)
+CONTENT_BYTES = 64 * 1024  # of an asset in one message
 
 
 class BrumeError(Exception):
@@ -28,6 +30,7 @@ class BrumeError(Exception):
         self.code = status.code
         self.message = status.message
         self.retry_after_milliseconds = status.retry_after_milliseconds
+        self.detail = status.detail
 
 
 class ProtocolViolation(Exception):
@@ -159,6 +162,41 @@ class Client:
         request = p.AcceptShareRequest(url=url.partition("#")[0])
         return self.call(p.METHOD_SHARES_ACCEPT, request, p.AcceptShareResponse)
 
+    def upload(self, database, zone, content, upload_id=None):
+        """Uploads the content of an asset for a zone: the asset, with the receipt by which records may name it.
+
+        Under the id of an upload of the same content that broke off, it goes on where the server says.
+        """
+        p = self.protocol
+        begin = p.UploadBegin(
+            database=database, zone=zone, upload_id=upload_id or os.urandom(16), byte_count=len(content))
+        with Stream(self, p.METHOD_ASSETS_UPLOAD, p.UploadMessage(begin=begin), p.UploadEvent) as stream:
+            event = stream.next_message()
+            if event.WhichOneof("kind") == "offset":
+                for start in range(event.offset, len(content), CONTENT_BYTES):
+                    stream.send(p.UploadMessage(content=content[start:start + CONTENT_BYTES]))
+                end = p.UploadEnd(checksum=hashlib.sha256(content).digest())
+                stream.send(p.UploadMessage(end=end), LAST)
+                event = stream.next_message()
+            if event.WhichOneof("kind") != "asset" or list(stream.messages()):
+                raise ProtocolViolation("an upload does not end with its asset")
+            return event.asset
+
+    def download(self, database, zone, record_name, field, checksum, list_index=0, offset=0, byte_count=0):
+        """The content of an asset that a record names; with an offset or a number of bytes, that part of it."""
+        p = self.protocol
+        request = p.DownloadRequest(
+            database=database, zone=zone, record_name=record_name, field=field, list_index=list_index,
+            checksum=checksum, offset=offset, byte_count=byte_count)
+        with Stream(self, p.METHOD_ASSETS_DOWNLOAD, request, p.DownloadEvent, LAST) as stream:
+            size = stream.next_message().byte_count
+            content = b"".join(event.content for event in stream.messages())
+        if len(content) != min(byte_count or size, size - offset):
+            raise ProtocolViolation(f"a download of {len(content)} bytes, from byte {offset} of {size} on")
+        if len(content) == size and hashlib.sha256(content).digest() != checksum:
+            raise ProtocolViolation("the content is not the one of the asset's checksum")
+        return content
+
     def ping(self, payload=b"12345678"):
         self._send(PING, payload=payload)
         while payload not in self._pongs:
@@ -240,19 +278,20 @@ def predicate(p, tree):
     return p.Predicate(nodes=nodes)
 
 
-class NotificationStream:
-    """The device's stream: events down, acknowledgements up."""
+class Stream:
+    """A streaming call: messages both ways, each with credit. It is cancelled if it is left before its end."""
 
-    def __init__(self, client, position):
+    def __init__(self, client, method, request, event_type, flags=0):
         self._client = client
-        self._stream = client._open(client.protocol.METHOD_NOTIFICATIONS_OPEN)
+        self._event_type = event_type
+        self._stream = client._open(method)
         limits = client.welcome.limits
         client._credit[self._stream] = [limits.stream_credit, limits.stream_credit_bytes]
         self._taken = [0, 0]
-        self._send(position)
+        self.send(request, flags)
 
-    def next_event(self):
-        """The next event; BrumeError when the server ended the stream."""
+    def next_message(self):
+        """The next message; BrumeError when the server ended the call."""
         payload, _ = self._client._next_message(self._stream)
         self._taken[0] += 1
         self._taken[1] += len(payload)
@@ -260,26 +299,59 @@ class NotificationStream:
         if self._taken[0] * 2 >= limits.stream_credit or self._taken[1] * 2 >= limits.stream_credit_bytes:
             self._client._send(CREDIT, self._stream, payload=struct.pack(">II", *self._taken))
             self._taken = [0, 0]
-        return self._client.protocol.NotificationEvent.FromString(payload)
+        return self._event_type.FromString(payload)
 
-    def acknowledge(self, event):
-        self._send(event.position)
-
-    def close(self):
-        """Ends this side and waits for the server's status."""
-        self._client._send(MESSAGE, self._stream, LAST)
+    def messages(self):
+        """All messages up to the end of the call; BrumeError when it failed."""
         try:
             while True:
-                self._client._next_message(self._stream)
+                yield self.next_message()
         except BrumeError as error:
             if error.code != 0:
                 raise
 
-    def _send(self, position):
-        credit = self._client._credit[self._stream]
+    def send(self, message, flags=0):
+        """Sends a message when there is credit for it; BrumeError when the server ended the call instead."""
+        credit, received = self._client._credit[self._stream], self._client._streams[self._stream]
         while min(credit) <= 0:
+            if received and received[-1][0] == "status":
+                raise BrumeError(received[-1][1])
             self._client._dispatch()
-        request = self._client.protocol.NotificationsRequest(position=position).SerializeToString()
+        payload = message.SerializeToString()
         credit[0] -= 1
-        credit[1] -= len(request)
-        self._client._send(MESSAGE, self._stream, payload=request)
+        credit[1] -= len(payload)
+        self._client._send(MESSAGE, self._stream, flags, payload)
+
+    def end(self):
+        """Ends this side with an empty message, which needs no credit, and waits for the server's status."""
+        self._client._send(MESSAGE, self._stream, LAST)
+        for _ in self.messages():
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _):
+        if kind is not None and not isinstance(error, (BrumeError, OSError)):
+            self._client._send(CANCEL, self._stream)
+        del self._client._streams[self._stream], self._client._credit[self._stream]
+
+
+class NotificationStream(Stream):
+    """The device's stream: events down, acknowledgements up."""
+
+    def __init__(self, client, position):
+        p = client.protocol
+        super().__init__(
+            client, p.METHOD_NOTIFICATIONS_OPEN, p.NotificationsRequest(position=position), p.NotificationEvent)
+
+    def next_event(self):
+        """The next event; BrumeError when the server ended the stream."""
+        return self.next_message()
+
+    def acknowledge(self, event):
+        self.send(self._client.protocol.NotificationsRequest(position=event.position))
+
+    def close(self):
+        """Ends this side and waits for the server's status."""
+        self.end()

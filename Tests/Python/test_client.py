@@ -10,10 +10,11 @@ import math
 import os
 import sys
 import tempfile
+import time
 import unittest
 import uuid
 
-from brume_client import FRAME_HEADER, BrumeError, Client, Protocol, predicate
+from brume_client import CONTENT_BYTES, FRAME_HEADER, BrumeError, Client, Protocol, Stream, predicate
 from test_page import PageTests, vectors  # its tests run with those of this file
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -22,6 +23,7 @@ CONTAINER = "iCloud.com.example.python"
 # CKError.Code
 UNKNOWN_ITEM, INVALID_ARGUMENTS, SERVER_RECORD_CHANGED = 11, 12, 14
 PERMISSION_FAILURE, LIMIT_EXCEEDED, BAD_CONTAINER = 10, 27, 5
+ASSET_FILE_MODIFIED, ZONE_BUSY, ASSET_NOT_AVAILABLE = 17, 23, 35
 NOT_AUTHENTICATED, CHANGE_TOKEN_EXPIRED, ZONE_NOT_FOUND, OPERATION_CANCELLED = 9, 21, 26, 20
 
 p = None  # the message classes
@@ -157,6 +159,11 @@ class RecordTests(unittest.TestCase):
         elsewhere = p.Location(latitude=-33.9, longitude=151.2)
         target = p.Reference(record_name="target", action=p.REFERENCE_ACTION_NONE)
         owner = p.Reference(record_name="target", action=p.REFERENCE_ACTION_DELETE_SELF)
+        contents = [b"a photo", os.urandom(100_000), b""]
+        with Device().connect() as client:
+            make_zone(client, "Values")
+            photo, *pages = (
+                client.upload(p.DATABASE_SCOPE_PRIVATE, private("Values"), content) for content in contents)
         values = {
             "string": p.Value(string_value="grüße \0 \U0001F680"),
             "emptyString": p.Value(string_value=""),
@@ -175,12 +182,13 @@ class RecordTests(unittest.TestCase):
             "places": p.Value(location_list=p.LocationList(values=[place, elsewhere])),
             "references": p.Value(reference_list=p.ReferenceList(values=[target, owner])),
             "nothing": p.Value(empty_list=p.EmptyList()),
+            "asset": p.Value(asset_value=photo),
+            "assets": p.Value(asset_list=p.AssetList(values=pages)),
         }
         kinds = {value.WhichOneof("kind") for value in values.values()}
         self.assertEqual(kinds, {field.name for field in p.Value.DESCRIPTOR.fields}, "a kind of value is not tried")
 
         with Device().connect() as client:
-            make_zone(client, "Values")
             sent = p.RecordSave(
                 name="all", type="Everything", fields=[p.Field(key=key, value=value) for key, value in values.items()])
             result = save(client, "Values", sent).saves[0]
@@ -189,6 +197,10 @@ class RecordTests(unittest.TestCase):
             self.assertTrue(saved.change_tag)
             self.assertEqual(saved.creator, client.welcome.user_record_name)
 
+            # What an upload gave is for the save alone.
+            for asset in (values["asset"].asset_value, *values["assets"].asset_list.values):
+                self.assertTrue(asset.receipt)
+                asset.ClearField("receipt")
             fetched = fetch(client, "Values", "all")[0].record
             self.assertEqual((fetched.name, fetched.type, fetched.change_tag), ("all", "Everything", saved.change_tag))
             self.assertEqual({field.key: field.value for field in fetched.fields}, values)
@@ -199,6 +211,14 @@ class RecordTests(unittest.TestCase):
             self.assertEqual([field.key for field in some.fields], ["int"])
             none = fetch(client, "Values", "all", keys=[])[0].record
             self.assertEqual(list(none.fields), [])
+
+            named = [("asset", 0, photo), *(("assets", index, page) for index, page in enumerate(pages))]
+            for (field, index, asset), content in zip(named, contents):
+                self.assertEqual(asset.byte_count, len(content))
+                self.assertEqual(
+                    client.download(
+                        p.DATABASE_SCOPE_PRIVATE, private("Values"), "all", field, asset.checksum, list_index=index),
+                    content)
 
     def test_a_fetch_answers_in_order_and_names_what_is_missing(self):
         with Device().connect() as client:
@@ -249,6 +269,126 @@ class RecordTests(unittest.TestCase):
             with self.assertRaises(BrumeError) as refused:
                 changes(theirs, name)
             self.assertEqual(refused.exception.code, ZONE_NOT_FOUND)
+
+
+class AssetTests(unittest.TestCase):
+    """Each test has a zone of its own. The records are photos, whose file is an asset."""
+
+    def setUp(self):
+        self.zone = "Photos" + uuid.uuid4().hex
+        self.client = Device().connect()
+        self.addCleanup(self.client.close)
+        make_zone(self.client, self.zone)
+
+    @staticmethod
+    def patiently(action):
+        """Does it again while the server has not noticed yet that the upload's earlier stream is gone."""
+        while True:
+            try:
+                return action()
+            except BrumeError as error:
+                if error.code != ZONE_BUSY:
+                    raise
+                time.sleep(error.retry_after_milliseconds / 1000)
+
+    def upload(self, content, client=None, **options):
+        return self.patiently(lambda: (client or self.client).upload(
+            p.DATABASE_SCOPE_PRIVATE, private(self.zone), content, **options))
+
+    def begin(self, upload_id, byte_count, client=None):
+        """Opens the stream of an upload: the stream, and what the server says first."""
+        begin = p.UploadBegin(
+            database=p.DATABASE_SCOPE_PRIVATE, zone=private(self.zone), upload_id=upload_id, byte_count=byte_count)
+        stream = Stream(
+            client or self.client, p.METHOD_ASSETS_UPLOAD, p.UploadMessage(begin=begin), p.UploadEvent)
+        return stream, stream.next_message()
+
+    def download(self, asset, name="photo", client=None, **options):
+        return (client or self.client).download(
+            p.DATABASE_SCOPE_PRIVATE, private(self.zone), name, "file", asset.checksum, **options)
+
+    def save(self, asset, name="photo", client=None, zone=None):
+        """Saves a photo: None, or the code of the error."""
+        photo = p.RecordSave(
+            name=name, type="Photo", fields=[p.Field(key="file", value=p.Value(asset_value=asset))])
+        result = save(client or self.client, zone or self.zone, photo, policy=p.SAVE_POLICY_CHANGED_KEYS).saves[0]
+        return None if result.WhichOneof("outcome") == "record" else result.error.code
+
+    def assert_refused(self, code, detail, action, *arguments, **options):
+        with self.assertRaises(BrumeError) as refused:
+            action(*arguments, **options)
+        self.assertEqual((refused.exception.code, refused.exception.detail), (code, detail))
+
+    @staticmethod
+    def without_receipt(asset):
+        return p.Asset(checksum=asset.checksum, byte_count=asset.byte_count, generation=asset.generation)
+
+    def test_contents_of_many_messages_come_back_whole_and_in_part(self):
+        content = os.urandom(3 * 1024 * 1024 + 1)
+        asset = self.upload(content)
+        self.assertIsNone(self.save(asset))
+        self.assertEqual(self.download(asset), content)
+        for offset, count in [(1024 * 1024 - 1, 2), (1, 0), (len(content) - 1, 10), (len(content), 0)]:
+            self.assertEqual(
+                self.download(asset, offset=offset, byte_count=count),
+                content[offset:offset + count] if count else content[offset:])
+        self.assert_refused(INVALID_ARGUMENTS, 0, self.download, asset, offset=len(content) + 1)
+
+    def test_an_upload_that_broke_goes_on_where_the_server_has_it(self):
+        content, upload_id = os.urandom(35 * 1024 * 1024), os.urandom(16)
+        with Device().connect() as broken:
+            stream, event = self.begin(upload_id, len(content), broken)
+            self.assertEqual(event.offset, 0)
+            for start in range(0, 33 * 1024 * 1024, CONTENT_BYTES):
+                stream.send(p.UploadMessage(content=content[start:start + CONTENT_BYTES]))
+            self.assert_refused(ZONE_BUSY, 0, self.begin, upload_id, len(content))
+        stream, event = self.patiently(lambda: self.begin(upload_id, len(content)))
+        self.assertEqual(event.offset, 32 * 1024 * 1024)
+        self.assert_refused(INVALID_ARGUMENTS, 0, stream.end)  # there was no checksum
+        asset = self.upload(content, upload_id=upload_id)
+        self.assertIsNone(self.save(asset))
+        self.assertEqual(self.download(asset, offset=32 * 1024 * 1024 - 1), content[32 * 1024 * 1024 - 1:])
+        # The id gives the same asset again, and nothing is sent.
+        _, event = self.begin(upload_id, len(content))
+        self.assertEqual(self.without_receipt(event.asset), self.without_receipt(asset))
+
+    def test_a_content_of_another_checksum_is_no_asset(self):
+        stream, event = self.begin(os.urandom(16), 3)
+        self.assertEqual(event.offset, 0)
+        stream.send(p.UploadMessage(content=b"abc"))
+        stream.send(p.UploadMessage(end=p.UploadEnd(checksum=bytes(32))))
+        self.assert_refused(ASSET_FILE_MODIFIED, 0, stream.next_message)
+
+    def test_an_asset_is_named_with_a_receipt_or_by_the_record_that_names_it(self):
+        other = self.zone + "Other"
+        make_zone(self.client, other)
+        asset = self.upload(b"a photo")
+        bare = self.without_receipt(asset)
+        self.assertEqual(self.save(bare), ASSET_NOT_AVAILABLE)
+        self.assertEqual(self.save(asset, zone=other), ASSET_NOT_AVAILABLE)
+        self.assertIsNone(self.save(asset))
+        self.assertIsNone(self.save(bare))
+        self.assertEqual(self.save(bare, "another"), ASSET_NOT_AVAILABLE)
+        asset.generation += 1
+        self.assertEqual(self.save(asset, "another"), ASSET_NOT_AVAILABLE)
+        asset.checksum = b"short"
+        self.assertEqual(self.save(asset, "another"), INVALID_ARGUMENTS)
+        with Device(1).connect() as stranger:
+            make_zone(stranger, self.zone)
+            self.assertEqual(self.save(self.upload(b"a photo"), client=stranger), ASSET_NOT_AVAILABLE)
+
+    def test_a_download_is_of_what_the_field_names_now(self):
+        asset, newer = self.upload(b"old"), self.upload(b"new")
+        self.assertIsNone(self.save(asset))
+        with Device(1).connect() as stranger:
+            self.assert_refused(ASSET_NOT_AVAILABLE, 0, self.download, asset, client=stranger)
+        self.assert_refused(ASSET_NOT_AVAILABLE, 0, self.download, asset, "missing")
+        changed = p.STATUS_DETAIL_ASSET_CHANGED
+        self.assert_refused(ASSET_NOT_AVAILABLE, changed, self.download, newer)
+        self.assert_refused(ASSET_NOT_AVAILABLE, changed, self.download, asset, list_index=1)
+        self.assertIsNone(self.save(newer))
+        self.assert_refused(ASSET_NOT_AVAILABLE, changed, self.download, asset)
+        self.assertEqual(self.download(newer), b"new")
 
 
 class ChangesTests(unittest.TestCase):
