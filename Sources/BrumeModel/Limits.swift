@@ -40,8 +40,8 @@ package enum Limits {
     /// near.
     package static let cascadeReferencesPerRequest = 10_000
 
-    /// Locations, references and assets in the lists of one request, over all its records. Each is a message that may have to
-    /// be decoded, checked and packed separately: some 15 milliseconds together. Locations of a latitude and a
+    /// Locations, references and assets in the lists of one request, over all its records. Each is a message that may
+    /// have to be decoded, checked and packed separately: some 15 milliseconds together. Locations of a latitude and a
     /// longitude, and references to records named by UUIDs, fill the records before they reach this limit.
     package static let listMessagesPerRequest = 50_000
 
@@ -58,8 +58,8 @@ package enum Limits {
     /// in one piece of work. A request counts as full once it has named this many; the record that it was at is saved.
     package static let assetsPerRequest = 10_000
 
-    /// Assets that one record names: CloudKit tells no limit. A record of 1 MB could otherwise name 20,000, each of which
-    /// is looked up when the record changes, and when it goes.
+    /// Assets that one record names: CloudKit tells no limit. A record of 1 MB could otherwise name 20,000, each of
+    /// which is looked up when the record changes, and when it goes.
     package static let assetsPerRecord = 1_000
 
     /// Records that are deleted along with those that a request deletes. They are deleted in one piece of work, which

@@ -1,5 +1,5 @@
-/// The names of the files and folders of a ``SimulatedDisk``, by the numbers of their contents: those that there are, and
-/// those that are there after a power cut.
+/// The names of the files and folders of a ``SimulatedDisk``, by the numbers of their contents: those that there are,
+/// and those that are there after a power cut.
 struct SimulatedNames {
     private enum Change {
         case set(String, Int)

@@ -2,8 +2,8 @@ package import BrumeModel
 
 /// The assets that a record names, read without decoding the rest of it.
 extension StoredRecord {
-    /// Visits the assets of a record, or of a part of it that begins at the start of a field: in the order of the fields,
-    /// those of a list in the order of the list. Stops when `visit` returns false.
+    /// Visits the assets of a record, or of a part of it that begins at the start of a field: in the order of the
+    /// fields, those of a list in the order of the list. Stops when `visit` returns false.
     ///
     /// Throws `internalError` for bytes that are not a record.
     package static func forEachAsset(

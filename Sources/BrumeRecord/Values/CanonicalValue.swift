@@ -5,8 +5,8 @@ internal import BrumeModel
 /// Such a value is kept as it came. Any other has to be decoded, checked by ``FieldChecker`` and packed again, which
 /// costs hundreds of nanoseconds for each location or reference of a list.
 package enum CanonicalValue {
-    /// Whether a value is valid and canonical. False for values with references or assets: they are read when a record is
-    /// stored.
+    /// Whether a value is valid and canonical. False for values with references or assets: they are read when a record
+    /// is stored.
     package static func isCanonical(_ value: UnsafeRawBufferPointer) -> Bool {
         var reader = WireReader(value)
         guard let element = try? reader.next(), element.range.upperBound == value.count else { return false }
@@ -22,7 +22,8 @@ package enum CanonicalValue {
         }
     }
 
-    /// The number of locations and references in lists, and of assets, of a field, valid or not (``Limits/listMessagesPerRequest``).
+    /// The number of locations and references in lists, and of assets, of a field, valid or not
+    /// (``Limits/listMessagesPerRequest``).
     package static func listMessages(inField field: UnsafeRawBufferPointer) -> Int {
         var count = 0
         var fieldReader = WireReader(field)
