@@ -31,8 +31,8 @@ struct LimitsPageTests {
     func protocolPage() throws {
         try Self.compare(
             try Self.rows(of: "proto/README.md", section: "## 10. Limits"),
-            with: Self.connections + Self.calls + Self.requests + Self.records + Self.databases + Self.queries
-                + Self.notifications + Self.schemas)
+            with: Self.connections + Self.calls + Self.requests + Self.records + Self.assets + Self.databases
+                + Self.queries + Self.notifications + Self.schemas)
     }
 
     @Test("say what the code does: the protocol's page on key-value stores")
@@ -233,6 +233,19 @@ extension LimitsPageTests {
         ("fields and references of any kind", [StoreLimits.referenceStepsPerRequest]),
         ("records deleted together", [Model.cascadesPerRequest]),
         ("bytes of other users' records among them", [StoreLimits.othersCascadeBytes]),
+    ]
+
+    private static let assets: Rows = [
+        ("bytes of an asset", [Int(ServiceConfiguration().assetLimitBytes)]),
+        ("bytes of the content in one message", [Model.assetChunkBytes]),
+        ("transfers of an account", [Service.transfersPerAccount, Int(Service.transferRetryMilliseconds)]),
+        ("a transfer of which nothing", [Int(Service.transferIdleMilliseconds)]),
+        ("uploads of a database", [Int(Service.pendingUploadBytes)]),
+        ("bytes of a receipt", [Model.receiptBytes]),
+        ("receipts in a request", [Model.receiptsPerRequest]),
+        ("assets of a record", [Model.assetsPerRecord]),
+        ("assets that the records of a request", [Model.assetsPerRequest]),
+        ("a disk without room for an upload", [Int(Service.fullDiskRetryMilliseconds)]),
     ]
 
     private static let databases: Rows = [
