@@ -266,6 +266,8 @@ package enum ServiceLimits {
     /// How often deadlines are checked, and so how precisely they are kept.
     package static let sweepMilliseconds: UInt64 = 250
 
+    /// Transfers of assets at a time: each has a file open, of which a process keeps 256 apart from its connections.
+    static let transfers = 192
     /// Transfers of assets of one account at a time: more are no faster, and each holds a piece in memory and a file.
     static let transfersPerAccount = 64
     static let transferRetryMilliseconds: UInt32 = 1_000
@@ -277,11 +279,15 @@ package enum ServiceLimits {
     static let assetsReleasedPerTurn = 2_000
     static let assetSweepMilliseconds: UInt64 = 60_000
     /// Assets of a database that one sweep removes.
-    static let assetsSweptPerTurn = 256
+    static let assetsSweptPerTurn = 4_096
     /// Seconds in which a receipt is good.
     static let receiptSeconds: UInt32 = 24 * 60 * 60
-    /// Bytes of a database's uploads that no record names, whatever its quota.
+    /// Bytes of an owner's uploads to their database that no record names, whatever its quota.
     static let pendingUploadBytes: UInt64 = 2 * 1024 * 1024 * 1024
+    /// Others have a part of that, but room for one asset at least.
+    static let pendingUploadPart: UInt64 = 10
+    /// What an upload counts at least: a file takes a block of the disk, and a place in memory.
+    static let uploadBytesMin: UInt64 = 64 * 1024
     static let fullDiskRetryMilliseconds: UInt32 = 30_000
 
     /// Open calls of one account or address, over all of its connections: as many as eight connections may have.

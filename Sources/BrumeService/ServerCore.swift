@@ -31,6 +31,7 @@ package final class ServerCore: @unchecked Sendable {
     private(set) var lessons: FairWork!
     private let draining = Atomic<Bool>(false)
     private let damageFound = Atomic<Bool>(false)
+    private let transfers = Atomic<Int>(0)
     /// Runs what may wait for a disk, and nobody waits for.
     package private(set) var background: EventLoop!
     /// Loads databases that would hold up the loop they belong to, one after the other.
@@ -129,6 +130,23 @@ package final class ServerCore: @unchecked Sendable {
         if draining.exchange(true, ordering: .relaxed) { return false }
         logs.beginStopping()
         return true
+    }
+
+    // MARK: Transfers
+
+    /// Counts a transfer of an asset, or throws why it may not begin.
+    func beginTransfer(of share: ClientShare) throws(ServiceError) {
+        try share.beginTransfer()
+        if transfers.add(1, ordering: .relaxed).newValue <= ServiceLimits.transfers { return }
+        endTransfer(of: share)
+        throw ServiceError(
+            .serviceUnavailable, "the server carries as many assets as it may; try again shortly",
+            retryAfterMilliseconds: ServiceLimits.transferRetryMilliseconds)
+    }
+
+    func endTransfer(of share: ClientShare) {
+        transfers.subtract(1, ordering: .relaxed)
+        share.endTransfer()
     }
 
     // MARK: Health

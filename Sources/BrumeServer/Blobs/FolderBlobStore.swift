@@ -8,21 +8,31 @@ package final class FolderBlobStore: BlobStore {
     let disk: any Disk
     let threads: DiskThreads
     private let failStop: FailStop
-    private let folders = Lock<[DatabaseID: BlobFolder]>([:])
+    private let sweepLane: DiskThreads.Lane
+    private let folders = Lock<[DatabaseID: Entry]>([:])
+
+    /// What is known of a database.
+    private struct Entry {
+        let folder: BlobFolder
+        var kept = KeptUploads()
+        /// Whether what earlier processes kept is known.
+        var isRecovered = false
+    }
 
     /// - Parameters:
     ///   - threads: What waits for the disk.
     ///   - failStop: Ends the server when the disk can't be relied on any more.
     package init(on disk: any Disk, threads: DiskThreads, failStop: @escaping FailStop) {
         (self.disk, self.threads, self.failStop) = (disk, threads, failStop)
+        sweepLane = threads.makeLane()
     }
 
     /// There is one of a database as long as the process lives: it knows what is open.
     private func folder(of database: DatabaseID) -> BlobFolder {
         folders.withLock { folders in
-            if let known = folders[database] { return known }
+            if let known = folders[database] { return known.folder }
             let folder = BlobFolder(of: database, on: disk)
-            folders[database] = folder
+            folders[database] = Entry(folder: folder)
             return folder
         }
     }
@@ -51,16 +61,34 @@ package final class FolderBlobStore: BlobStore {
             { [self] in
                 let folder = folder(of: database)
                 do throws(DiskError) {
+                    try recoverUploads(of: database, in: folder)
+                    folders.withLock { $0[database]!.kept.remove(upload) }
                     switch try folder.open(upload) {
                     case .busy: done(.success(.busy))
                     case .complete(let name): done(.success(.complete(name)))
                     case .open(let opened):
-                        FolderUpload(opened, in: folder, of: self, lane: lane, account: account).catchUp(then: done)
+                        FolderUpload(opened, to: database, in: folder, of: self, lane: lane, account: account)
+                            .catchUp(then: done)
                     }
                 } catch {
                     done(.failure(failure(error)))
                 }
             }, in: lane, of: account)
+    }
+
+    /// Learns once of the uploads that earlier processes kept, and removes what belongs to none.
+    private func recoverUploads(of database: DatabaseID, in folder: BlobFolder) throws(DiskError) {
+        if folders.withLock({ exchange(&$0[database]!.isRecovered, with: true) }) { return }
+        for upload in try folder.recoverUploads() {
+            switch upload {
+            case .begun(let identity, _), .complete(let identity, _): try keep(identity, of: database, in: folder)
+            }
+        }
+    }
+
+    /// Something is kept of an upload that was left, and nothing more of those that have to go for it.
+    func keep(_ upload: BlobUpload.Identity, of database: DatabaseID, in folder: BlobFolder) throws(DiskError) {
+        for old in folders.withLock({ $0[database]!.kept.add(upload) }) { _ = try folder.forget(old) }
     }
 
     // MARK: Blobs
@@ -117,14 +145,48 @@ package final class FolderBlobStore: BlobStore {
     package func remove(
         _ names: [BlobName], of database: DatabaseID, then done: @escaping @Sendable (_ failed: [BlobName]) -> Void
     ) {
+        remove(names[...], [], of: database, then: done)
+    }
+
+    /// Removes some, and the others when everybody else has had their turns. All removals are in one lane: to free the
+    /// room of large files takes long, and transfers need the other threads.
+    private func remove(
+        _ names: ArraySlice<BlobName>, _ failed: [BlobName], of database: DatabaseID,
+        then done: @escaping @Sendable (_ failed: [BlobName]) -> Void
+    ) {
+        threads.add(
+            { [self] in
+                let some = Array(names.prefix(FolderBlobStore.removedTogether))
+                var failed = failed
+                do throws(DiskError) {
+                    failed += try folder(of: database).remove(some)
+                } catch {
+                    _ = failure(error)
+                    failed += some
+                }
+                let rest = names.dropFirst(FolderBlobStore.removedTogether)
+                if rest.isEmpty { return done(failed) }
+                remove(rest, failed, of: database, then: done)
+            }, in: sweepLane, of: .operator)
+    }
+
+    package func list(
+        _ bucket: UInt8, of database: DatabaseID,
+        then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void
+    ) {
         threads.add(
             { [self] in
                 do throws(DiskError) {
-                    done(try folder(of: database).remove(names))
+                    let names = try folder(of: database).blobs(inBucket: bucket)
+                    if names.isEmpty { return done(.success([:])) }
+                    find(names[...], [:], of: database, for: .operator, in: threads.makeLane(), then: done)
                 } catch {
-                    _ = failure(error)
-                    done(names)
+                    done(.failure(failure(error)))
                 }
-            }, in: threads.makeLane(), of: .operator)
+            }, in: sweepLane, of: .operator)
     }
+
+    /// Blobs that are removed in one piece of work.
+    private static let removedTogether = 16
+
 }

@@ -3,18 +3,26 @@ internal import BrumeService
 internal import BrumeStore
 
 /// An upload into a folder, whose pieces are done on the store's threads, one after the other.
-struct FolderUpload: StoredUpload {
+///
+/// What was asked for behind a piece that failed fails too: it would follow on what is not there.
+///
+/// `@unchecked Sendable`: what changes is used in the upload's lane alone.
+final class FolderUpload: StoredUpload, @unchecked Sendable {
     private let upload: BlobUpload
+    /// Why a piece was not done.
+    private var failure: BlobFailure?
+    private let database: DatabaseID
     private let folder: BlobFolder
     private let store: FolderBlobStore
     private let lane: DiskThreads.Lane
     private let account: ClientShare.Key
 
     init(
-        _ upload: BlobUpload, in folder: BlobFolder, of store: FolderBlobStore, lane: DiskThreads.Lane,
-        account: ClientShare.Key
+        _ upload: BlobUpload, to database: DatabaseID, in folder: BlobFolder, of store: FolderBlobStore,
+        lane: DiskThreads.Lane, account: ClientShare.Key
     ) {
-        (self.upload, self.folder, self.store, self.lane, self.account) = (upload, folder, store, lane, account)
+        (self.upload, self.database, self.folder) = (upload, database, folder)
+        (self.store, self.lane, self.account) = (store, lane, account)
     }
 
     private func add(_ work: @escaping DiskThreads.Work) { store.threads.add(work, in: lane, of: account) }
@@ -23,12 +31,14 @@ struct FolderUpload: StoredUpload {
     private func perform(
         _ done: @escaping @Sendable (BlobFailure?) -> Void, _ work: @escaping @Sendable () throws(DiskError) -> Void
     ) {
-        add {
+        add { [self] in
+            if let failure { return done(failure) }
             do throws(DiskError) {
                 try work()
                 done(nil)
             } catch {
-                done(store.failure(error))
+                failure = store.failure(error)
+                done(failure)
             }
         }
     }
@@ -37,13 +47,13 @@ struct FolderUpload: StoredUpload {
     /// there as it was is of no use: the upload begins anew.
     func catchUp(then done: @escaping @Sendable (Result<UploadBeginning, BlobFailure>) -> Void) {
         if upload.isCaughtUp { return done(.success(.open(self, byteCount: upload.byteCount))) }
-        add {
+        add { [self] in
             do throws(DiskError) {
                 if try upload.catchUp() { return catchUp(then: done) }
-                let (identity, database) = (upload.identity, folder)
                 try upload.discard()
-                guard case .open(let anew) = try database.open(identity) else { return done(.success(.busy)) }
-                FolderUpload(anew, in: database, of: store, lane: lane, account: account).catchUp(then: done)
+                guard case .open(let anew) = try folder.open(upload.identity) else { return done(.success(.busy)) }
+                FolderUpload(anew, to: database, in: folder, of: store, lane: lane, account: account)
+                    .catchUp(then: done)
             } catch {
                 upload.close()
                 done(.failure(store.failure(error)))
@@ -52,38 +62,42 @@ struct FolderUpload: StoredUpload {
     }
 
     func append(_ bytes: [UInt8], then done: @escaping @Sendable (BlobFailure?) -> Void) {
-        perform(done) { () throws(DiskError) in
+        perform(done) { [upload] () throws(DiskError) in
             try upload.append(bytes)
             if upload.isCheckpointDue { try upload.checkpoint() }
         }
     }
 
     func finish(then done: @escaping @Sendable (Result<AssetChecksum, BlobFailure>) -> Void) {
-        add { done(.success(upload.finishChecksum())) }
+        add { [self] in done(failure.map { .failure($0) } ?? .success(upload.finishChecksum())) }
     }
 
     func become(_ name: BlobName, then done: @escaping @Sendable (BlobFailure?) -> Void) {
-        perform(done) { () throws(DiskError) in
+        perform(done) { [self] () throws(DiskError) in
             try folder.seal(upload, as: name)
             try folder.syncNames(of: [name])
+            try keepNote()
         }
     }
 
     func end(as name: BlobName, then done: @escaping @Sendable (BlobFailure?) -> Void) {
-        add {
+        add { [self] in
+            if let failure { return done(failure) }
             do throws(DiskError) {
                 guard try folder.isDurable(name), try folder.contentByteCount(of: name) == upload.identity.byteCount
                 else { return done(.missing) }
                 try upload.end(as: name)
+                try keepNote()
                 done(nil)
             } catch {
-                done(store.failure(error))
+                failure = store.failure(error)
+                done(failure)
             }
         }
     }
 
     func discard() {
-        add {
+        add { [upload, store] in
             do throws(DiskError) {
                 try upload.discard()
             } catch {
@@ -93,6 +107,14 @@ struct FolderUpload: StoredUpload {
     }
 
     func close() {
-        add { upload.close() }
+        add { [self] in
+            upload.close()
+            do throws(DiskError) { try keepNote() } catch { _ = store.failure(error) }
+        }
+    }
+
+    /// What is noted of an upload is there when it is closed.
+    private func keepNote() throws(DiskError) {
+        if upload.durableByteCount > 0 { try store.keep(upload.identity, of: database, in: folder) }
     }
 }

@@ -10,6 +10,8 @@ extension Session {
     ) throws(ServiceError) {
         let request = try StreamRequest(method, payload, coder: table.coder)
         streams.append(try shard.open(request, to: responder), id: responder.call)
+        // It may have ended within its opening.
+        if !isOpen(responder.call) { return closeStream(responder.call) }
         // It opens the stream once, and is not under way any more: its credit counts for the messages that follow.
         processed(responder.call, StreamCredit(messages: 1, bytes: payload.count))
     }

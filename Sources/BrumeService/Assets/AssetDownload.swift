@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeStore
+internal import BrumeSystem
 
 /// A download: pieces of a blob, one after the other as fast as the client takes them.
 ///
@@ -36,6 +37,7 @@ final class AssetDownload: Transfer, @unchecked Sendable {
                 then: onLoop { [self] result in
                     switch result {
                     case .success(let blob): opened(blob, asset)
+                    case .failure(.failed(let problem)): notOpened(problem)
                     case .failure(let failure): unreadable(failure)
                     }
                 })
@@ -45,7 +47,7 @@ final class AssetDownload: Transfer, @unchecked Sendable {
     private func ask(_ then: @escaping (Asset, BlobPin, DatabaseID) -> Void) {
         let request = request
         shard.ask(
-            request.database, request.zone, for: responder,
+            request.database, request.zone, for: responder, keepsEmpty: false,
             { (shard, loaded, caller) throws(ServiceError) in
                 try shard.find(request, in: loaded, caller: caller)
             },
@@ -82,6 +84,16 @@ final class AssetDownload: Transfer, @unchecked Sendable {
         askedUpTo = offset + ServiceLimits.downloadBytesPerGrant
         client.door.send(responder.call, .byteCount(opened.byteCount))
         goOn()
+    }
+
+    /// That a file can't be opened may pass: a process has only so many.
+    private func notOpened(_ problem: String) {
+        if isClosed { return }
+        shard.server.log.error("an asset can't be opened", [("reason", problem)])
+        fail(
+            ServiceError(
+                .serviceUnavailable, "the asset can't be read just now; try again shortly",
+                retryAfterMilliseconds: ServiceLimits.transferRetryMilliseconds))
     }
 
     private func unreadable(_ failure: BlobFailure) {
@@ -130,7 +142,8 @@ final class AssetDownload: Transfer, @unchecked Sendable {
                     piece = UInt64(bytes.count) > end - offset ? Array(bytes.prefix(Int(end - offset))) : bytes
                     sentOfPiece = 0
                     offset += UInt64(piece.count)
-                    heldByteCount = client.hold(piece.count)
+                    // Not what holds back the reading of the connection: the client's credit comes there.
+                    heldByteCount = client.share.output.hold(piece.count)
                     goOn()
                 case .failure(let failure): unreadable(failure)
                 }
@@ -139,7 +152,7 @@ final class AssetDownload: Transfer, @unchecked Sendable {
 
     private func giveBackPiece() {
         if piece.isEmpty { return }
-        client.release(piece.count, counted: heldByteCount)
+        client.share.output.change(by: -heldByteCount)
         (piece, sentOfPiece, heldByteCount) = ([], 0, 0)
     }
 

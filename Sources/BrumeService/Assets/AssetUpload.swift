@@ -26,12 +26,10 @@ final class AssetUpload: Transfer, @unchecked Sendable {
     override func begin() {
         super.begin()
         let request = request
-        let (identity, share) = (client.identity, client.share)
         shard.ask(
-            request.database, request.zone, for: responder,
-            { (shard, loaded, caller) throws(ServiceError) in
-                try shard.reserve(request, in: loaded, caller: caller, identity: identity, share: share)
-            }, then: { [self] in reserved($0) })
+            request.database, request.zone, for: responder, keepsEmpty: true,
+            { (shard, loaded, caller) throws(ServiceError) in try shard.reserve(request, in: loaded, caller: caller) },
+            then: { [self] in reserved($0) })
     }
 
     private func reserved(_ result: Result<(UploadReservation, DatabaseID), ServiceError>) {
@@ -128,30 +126,46 @@ final class AssetUpload: Transfer, @unchecked Sendable {
     private static let isModified = ServiceError(
         .assetFileModified, "the content that came is not the one of its checksum: the file changed; upload it again")
 
-    /// Asks the database which blob the upload becomes: a copy of the content that is there, or a new one.
+    /// Asks the database once more whether the user may upload there, and which blob the upload becomes: a copy of the
+    /// content that is there, or a new one.
+    ///
+    /// Copies are for the owner of a private database alone: by the time that it takes, or by the name, others would
+    /// learn which contents it has.
     private func name(_ checksum: AssetChecksum, _ upload: any StoredUpload) {
-        let byteCount = request.byteCount
-        inDatabase(
-            { shard, loaded in
-                (
-                    shard.copy(of: checksum, byteCount: byteCount, in: loaded),
+        let zone = request.zone
+        shard.ask(
+            request.database, zone, for: responder, keepsEmpty: true,
+            { (shard, loaded, caller) throws(ServiceError) -> (BlobPin?, BlobName) in
+                if let refusal = loaded.database.refusal(ofUploadTo: zone, by: caller) { throw refusal }
+                return (
+                    caller.isOwner ? shard.copy(of: checksum, in: loaded) : nil,
                     shard.newBlobName(of: checksum, in: loaded)
                 )
-            }, orElse: { upload.close() },
-            then: { [self] copy, name in
-                guard let copy else { return become(name, upload) }
-                upload.end(
-                    as: copy.name,
-                    then: onLoop { [self] failure in
-                        defer { copy.release(isDamaged: failure == .missing) }
-                        switch failure {
-                        case nil: stored(copy.name)
-                        case .missing: become(name, upload)
-                        case .some(let failure):
-                            upload.close()
-                            end(failure)
-                        }
-                    })
+            },
+            then: { [self] result in
+                switch result {
+                case .success(let ((copy?, name), _)): end(as: copy, orElse: name, upload)
+                case .success(let ((nil, name), _)): become(name, upload)
+                case .failure(let error):
+                    upload.discard()
+                    endReservation()
+                    fail(error)
+                }
+            })
+    }
+
+    private func end(as copy: BlobPin, orElse name: BlobName, _ upload: any StoredUpload) {
+        upload.end(
+            as: copy.name,
+            then: onLoop { [self] failure in
+                defer { copy.release(isDamaged: failure == .missing) }
+                switch failure {
+                case nil: stored(copy.name)
+                case .missing: become(name, upload)
+                case .some(let failure):
+                    upload.close()
+                    end(failure)
+                }
             })
     }
 
@@ -171,7 +185,7 @@ final class AssetUpload: Transfer, @unchecked Sendable {
     private func stored(_ name: BlobName) {
         let reservation = reservation
         inDatabase(
-            { _, _ in reservation?.became(name) ?? false }, orElse: {},
+            { _ in reservation?.became(name) ?? false },
             then: { [self] isThere in
                 endReservation()
                 if isThere { answer(name) } else { fail(AssetUpload.isBusy) }
@@ -186,8 +200,10 @@ final class AssetUpload: Transfer, @unchecked Sendable {
             then: onLoop { [self] result in
                 switch result {
                 case .success(let found) where found[name] == request.byteCount: stored(name)
-                case .success: fail(AssetUpload.isBusy)
-                case .failure(let failure): fail(failure)
+                case .success:
+                    endReservation()
+                    fail(AssetUpload.isBusy)
+                case .failure(let failure): end(failure)
                 }
             })
     }
@@ -208,23 +224,24 @@ final class AssetUpload: Transfer, @unchecked Sendable {
 
     /// Does something on the loop of the database, also when the client has gone, and goes on here.
     private func inDatabase<Answer: Sendable>(
-        _ body: @escaping @Sendable (Shard, LoadedDatabase) -> Answer, orElse: @escaping @Sendable () -> Void,
-        then: @escaping (Answer) -> Void
+        _ body: @escaping @Sendable (LoadedDatabase) -> Answer, then: @escaping (Answer) -> Void
     ) {
         guard let database else { preconditionFailure("an upload is stored before its database is known") }
         let owner = shard.server.shard(of: database)
         let account = account
-        let done = onLoop(then)
-        let failed = onLoop { [self] (error: ServiceError) in
-            orElse()
-            endReservation()
-            fail(error)
+        let done = onLoop { [self] (result: Result<Answer, ServiceError>) in
+            switch result {
+            case .success(let answer): then(answer)
+            case .failure(let error):
+                endReservation()
+                fail(error)
+            }
         }
         owner.loop.execute {
-            owner.databases.withDatabase(database, of: account, keepsEmpty: false) { outcome in
+            owner.databases.withDatabase(database, of: account, keepsEmpty: true) { outcome in
                 switch outcome {
-                case .success(let loaded): done(body(owner, loaded))
-                case .failure(let error): failed(error)
+                case .success(let loaded): done(.success(body(loaded)))
+                case .failure(let error): done(.failure(error))
                 }
             }
         }

@@ -23,6 +23,11 @@ package protocol BlobStore: AnyObject, Sendable {
         _ names: [BlobName], of database: DatabaseID, for account: ClientShare.Key,
         then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void)
 
+    /// Lists the blobs whose checksums begin with a byte, and how many bytes they have: so no list is of all.
+    func list(
+        _ bucket: UInt8, of database: DatabaseID,
+        then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void)
+
     /// Removes blobs. Gives those that could not be removed: that is to be tried again.
     func remove(
         _ names: [BlobName], of database: DatabaseID, then done: @escaping @Sendable (_ failed: [BlobName]) -> Void)

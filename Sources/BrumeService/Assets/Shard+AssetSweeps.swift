@@ -8,14 +8,23 @@ extension Shard {
     /// Releases what commits up to a sequence, which are durable, have replaced and removed: some now, the rest in
     /// later turns.
     func releaseAssets(of loaded: LoadedDatabase, upTo sequence: UInt64) {
+        loaded.releasableSequence = max(loaded.releasableSequence, sequence)
+        if !loaded.isReleasing { releaseSome(of: loaded) }
+    }
+
+    private func releaseSome(of loaded: LoadedDatabase) {
         if loaded.isLost { return }
-        guard loaded.database.releaseAssets(upTo: sequence, now: nowSeconds, limit: ServiceLimits.assetsReleasedPerTurn)
-        else { return }
+        let limit = ServiceLimits.assetsReleasedPerTurn
+        guard loaded.database.releaseAssets(upTo: loaded.releasableSequence, now: nowSeconds, limit: limit) else {
+            return
+        }
         let next = OnLoop<Void> { [self] in
             loaded.slicedWorkCount -= 1
-            releaseAssets(of: loaded, upTo: sequence)
+            loaded.isReleasing = false
+            releaseSome(of: loaded)
         }
         loaded.slicedWorkCount += 1
+        loaded.isReleasing = true
         loop.execute { next.body(()) }
     }
 
@@ -23,8 +32,31 @@ extension Shard {
     func sweepAssetsLater() {
         guard server.blobs != nil else { return }
         _ = loop.schedule(afterMilliseconds: ServiceLimits.assetSweepMilliseconds) { [unowned self] in
-            databases.forEach { sweepAssets(of: $0) }
+            databases.forEach {
+                sweepAssets(of: $0)
+                lookThroughFolder(of: $0)
+            }
             sweepAssetsLater()
+        }
+    }
+
+    /// Looks through one of the folders of a database's assets for files that nobody knows, once since it was loaded:
+    /// what was uploaded before, and never named.
+    private func lookThroughFolder(of loaded: LoadedDatabase) {
+        guard let store = server.blobs, loaded.nextBlobFolder < 256 else { return }
+        let bucket = UInt8(loaded.nextBlobFolder)
+        loaded.nextBlobFolder += 1
+        loaded.slicedWorkCount += 1
+        let done = OnLoop<Result<[BlobName: UInt64], BlobFailure>> { [self] result in
+            loaded.slicedWorkCount -= 1
+            guard case .success(let found) = result else { return }
+            for (name, byteCount) in found where loaded.database.blobs.isUnknown(name) {
+                loaded.database.blobs.found(name, byteCount: byteCount, now: nowSeconds)
+            }
+        }
+        let loop = loop
+        store.list(bucket, of: loaded.database.id) { result in
+            loop.execute { done.body(result) }
         }
     }
 

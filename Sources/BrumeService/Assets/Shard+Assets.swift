@@ -12,7 +12,7 @@ extension Shard {
         guard let store = server.blobs else {
             throw ServiceError(.serverRejectedRequest, "this server keeps no assets; store small contents as bytes")
         }
-        try responder.client.share.beginTransfer()
+        try server.beginTransfer(of: responder.client.share)
         let transfer: Transfer
         switch request {
         case .upload(let request): transfer = AssetUpload(request, to: responder, on: self, in: store)
@@ -27,7 +27,7 @@ extension Shard {
 
     /// What an upload is for, and the room that is kept for it.
     func reserve(
-        _ request: UploadRequest, in loaded: LoadedDatabase, caller: Caller, identity: Identity, share: ClientShare
+        _ request: UploadRequest, in loaded: LoadedDatabase, caller: Caller
     ) throws(ServiceError) -> UploadReservation {
         if let refusal = writeRefusal { throw refusal }
         let limit = server.configuration.assetLimitBytes
@@ -36,8 +36,12 @@ extension Shard {
                 .limitExceeded, "an asset has \(request.byteCount) bytes; the limit of this server is \(limit)")
         }
         if let refusal = loaded.database.refusal(ofUploadTo: request.zone, by: caller) { throw refusal }
-        let pending = loaded.database.blobs.pendingByteCount + loaded.reservedByteCount
-        guard pending + request.byteCount <= ServiceLimits.pendingUploadBytes else {
+        let room =
+            caller.isOwner
+            ? ServiceLimits.pendingUploadBytes
+            : max(ServiceLimits.pendingUploadBytes / ServiceLimits.pendingUploadPart, limit)
+        let byteCount = max(request.byteCount, ServiceLimits.uploadBytesMin)
+        guard loaded.uploads.hasRoom(for: byteCount, of: caller.user, limit: room, in: loaded.database.blobs) else {
             throw ServiceError(
                 .quotaExceeded,
                 """
@@ -45,12 +49,12 @@ extension Shard {
                 a day
                 """)
         }
-        return UploadReservation(request.byteCount, in: loaded, of: self)
+        return UploadReservation(request.byteCount, by: caller.user, in: loaded, of: self)
     }
 
     /// A copy of a content that an upload becomes, so that there are not two; nil for none. It is kept until the upload
     /// has become it.
-    func copy(of checksum: AssetChecksum, byteCount: UInt64, in loaded: LoadedDatabase) -> BlobPin? {
+    func copy(of checksum: AssetChecksum, in loaded: LoadedDatabase) -> BlobPin? {
         guard let name = loaded.database.blobs.copy(of: checksum) else { return nil }
         return BlobPin(name, in: loaded, of: self)
     }
@@ -88,8 +92,11 @@ extension Shard {
 
     /// Asks something of the database that has a zone, on its loop, as the client may. `then` gets the answer on this
     /// loop when all that it shows is durable.
+    ///
+    /// - Parameter keepsEmpty: Whether a database that has no commit stays in memory for what is noted in it.
     func ask<Answer: Sendable>(
-        _ scope: DatabaseScope, _ zone: ZoneID, for responder: Responder, _ question: @escaping Question<Answer>,
+        _ scope: DatabaseScope, _ zone: ZoneID, for responder: Responder, keepsEmpty: Bool,
+        _ question: @escaping Question<Answer>,
         then: @escaping (Result<(Answer, DatabaseID), ServiceError>) -> Void
     ) {
         let client = responder.client
@@ -99,24 +106,30 @@ extension Shard {
         case .failure(let error): return then(.failure(error))
         case .success(let id): own = id
         }
-        guard scope == .shared else {
-            return ask(
-                own, on: server.shard(at: identity.placement(of: own)), for: client, isShared: false, question,
-                then: then)
+        func ask(_ id: DatabaseID, on owner: Shard) {
+            self.ask(
+                id, on: owner, for: client, isShared: scope == .shared, keepsEmpty: keepsEmpty && !client.isAnonymous,
+                question, then: then)
         }
-        withHome(own, of: responder, byteCount: 0) { [self] home in
-            let owner = zone.owner.isEmpty || zone.owner == Names.currentUser ? identity.userRecordName : zone.owner
-            guard home.database.sharedZones.zone(ZoneID(name: zone.name, owner: owner)) != nil else {
-                return then(.failure(Database.noPartInZone))
+        guard scope == .shared else { return ask(own, on: server.shard(at: identity.placement(of: own))) }
+        // The user's own database lists the zones of others in which they take part. It is on this loop.
+        databases.withDatabase(own, of: client.share.key, keepsEmpty: false) { [self] outcome in
+            switch outcome {
+            case .failure(let error): then(.failure(error))
+            case .success(let home):
+                let owner = zone.owner.isEmpty || zone.owner == Names.currentUser ? identity.userRecordName : zone.owner
+                guard home.database.sharedZones.zone(ZoneID(name: zone.name, owner: owner)) != nil else {
+                    return then(.failure(Database.noPartInZone))
+                }
+                let id = own.privateDatabase(of: owner)
+                ask(id, on: server.shard(of: id))
             }
-            let id = own.privateDatabase(of: owner)
-            ask(id, on: server.shard(of: id), for: client, isShared: true, question, then: then)
         }
     }
 
     private func ask<Answer: Sendable>(
-        _ id: DatabaseID, on owner: Shard, for client: Client, isShared: Bool, _ question: @escaping Question<Answer>,
-        then: @escaping (Result<(Answer, DatabaseID), ServiceError>) -> Void
+        _ id: DatabaseID, on owner: Shard, for client: Client, isShared: Bool, keepsEmpty: Bool,
+        _ question: @escaping Question<Answer>, then: @escaping (Result<(Answer, DatabaseID), ServiceError>) -> Void
     ) {
         let go = OnLoop(then)
         let giveBack: @Sendable (Result<(Answer, DatabaseID), ServiceError>) -> Void = { result in
@@ -128,17 +141,18 @@ extension Shard {
         client.farTaskBegan()
         owner.loop.execute {
             owner.takeFarTurn(of: client, refuse: { giveBack(.failure($0)) }) {
-                owner.answer(id, for: client, isShared: isShared, question, giveBack)
+                owner.answer(id, for: client, isShared: isShared, keepsEmpty: keepsEmpty, question, giveBack)
             }
         }
     }
 
     private func answer<Answer: Sendable>(
-        _ id: DatabaseID, for client: Client, isShared: Bool, _ question: @escaping Question<Answer>,
+        _ id: DatabaseID, for client: Client, isShared: Bool, keepsEmpty: Bool,
+        _ question: @escaping Question<Answer>,
         _ giveBack: @escaping @Sendable (Result<(Answer, DatabaseID), ServiceError>) -> Void
     ) {
         let identity = client.identity
-        databases.withDatabase(id, of: client.share.key, keepsEmpty: false) { [self] outcome in
+        databases.withDatabase(id, of: client.share.key, keepsEmpty: keepsEmpty) { [self] outcome in
             guard server.isStillValid(identity) else { return giveBack(.failure(ServerCore.revokedToken)) }
             let result: Result<Answer, ServiceError>
             let loaded: LoadedDatabase

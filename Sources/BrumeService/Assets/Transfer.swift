@@ -12,6 +12,8 @@ class Transfer: ServiceStream, @unchecked Sendable {
     private(set) var isClosed = false
     private var lastProgressNanoseconds: UInt64
     private var timer: TimerID?
+    /// What the store was asked for and has not answered.
+    private var unansweredCount = 0
 
     init(to responder: Responder, on shard: Shard, in store: any BlobStore) {
         (self.responder, self.shard, self.store) = (responder, shard, store)
@@ -31,8 +33,14 @@ class Transfer: ServiceStream, @unchecked Sendable {
         isClosed = true
         if let timer { shard.loop.cancel(timer) }
         timer = nil
-        client.share.endTransfer()
         closed()
+        endIfAnswered()
+    }
+
+    /// Gives the transfer's place to another one: not before the store has answered, or those that are cancelled at once
+    /// would wait there without limit.
+    private func endIfAnswered() {
+        if isClosed, unansweredCount == 0 { shard.server.endTransfer(of: client.share) }
     }
 
     func abandon() {
@@ -83,9 +91,15 @@ class Transfer: ServiceStream, @unchecked Sendable {
 
     // MARK: Going on
 
-    /// A closure for the store, which calls it on a thread of its own, that runs `body` on this loop.
+    /// A closure for the store, which calls it once on a thread of its own, that runs `body` on this loop.
     func onLoop<Value: Sendable>(_ body: @escaping (Value) -> Void) -> @Sendable (Value) -> Void {
-        let (go, loop) = (OnLoop(body), shard.loop)
+        unansweredCount += 1
+        let go = OnLoop<Value> { [self] value in
+            unansweredCount -= 1
+            body(value)
+            endIfAnswered()
+        }
+        let loop = shard.loop
         return { value in loop.execute { go.body(value) } }
     }
 

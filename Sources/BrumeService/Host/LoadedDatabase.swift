@@ -28,8 +28,14 @@ package final class LoadedDatabase {
     var isAwaited = false
     /// Marked assets whose files could not be removed.
     var unremovedBlobs: [BlobName] = []
-    /// Bytes that uploads are to have which have not become blobs.
-    var reservedByteCount: UInt64 = 0
+    /// What uploads take that no record names.
+    var uploads = UploadRoom()
+    /// The commits up to here are durable, and what they have replaced is to be released.
+    var releasableSequence: UInt64 = 0
+    /// Whether a later turn goes on with that.
+    var isReleasing = false
+    /// The next of the 256 folders of its assets that is looked through for what nobody knows.
+    var nextBlobFolder = 0
     /// Work on it that takes several turns: queries, transfers of assets, and its emptying.
     var slicedWorkCount = 0
 

@@ -40,6 +40,9 @@ package final class Client: @unchecked Sendable {
         hasUserRecords = identity.newContainerOf == nil
     }
 
+    /// Whether it has no account.
+    var isAnonymous: Bool { identity.role == .anonymous }
+
     /// Whether so much is under way for the client that its door reads no more from it.
     package var isFull: Bool {
         heldByteCount > ServiceLimits.outputBytes || farTaskCount >= ServiceLimits.farTasksPerClient

@@ -34,7 +34,7 @@ extension BlobFolder {
                 if let blob = note.blob {
                     // It gets its name at this moment.
                     let isUnsynced = state.withLock { $0.unsynced.contains(blob) }
-                    let isThere = isUnsynced ? true : try isDurable(blob)
+                    let isThere = isUnsynced ? true : try isWhole(blob, upload)
                     if isThere {
                         closed()
                         return isUnsynced ? .busy : .complete(blob)
@@ -51,6 +51,12 @@ extension BlobFolder {
             closed()
             throw error
         }
+    }
+
+    /// Whether the blob of an upload is there, durably, and as long as the upload was.
+    private func isWhole(_ name: BlobName, _ upload: BlobUpload.Identity) throws(DiskError) -> Bool {
+        guard try isDurable(name) else { return false }
+        return try contentByteCount(of: name) == upload.byteCount
     }
 
     /// Reads a note; nil for one that is missing or damaged, or whose file has another one's name.
@@ -175,8 +181,18 @@ extension BlobFolder {
     /// Makes the names of blobs durable that uploads were given: many at a time, since each folder is synced once.
     package func syncNames(of blobs: [BlobName]) throws(DiskError) {
         if blobs.isEmpty { return }
-        for bucket in Set(blobs.map(\.bucket)).sorted() { try syncBucket(bucket) }
-        try disk.syncDirectory(incoming)
+        let buckets = Set(blobs.map(\.bucket))
+        do throws(DiskError) {
+            for bucket in buckets.sorted() { try syncBucket(bucket) }
+            try disk.syncDirectory(incoming)
+        } catch {
+            // Whoever asks for one of them next makes it durable first.
+            state.withLock { state in
+                state.unsynced.subtract(blobs)
+                state.syncedBuckets.subtract(buckets)
+            }
+            throw error
+        }
         state.withLock { $0.unsynced.subtract(blobs) }
     }
 

@@ -57,6 +57,9 @@ package struct BlobIndex {
         return !entry.isDeleting && !entry.isDamaged
     }
 
+    /// Whether the blob was stored since the start, and no record has named it.
+    package func isPending(_ name: BlobName) -> Bool { blobs[name]?.isPending == true }
+
     /// Whether the blob is marked, and its file is being removed.
     package func isGoing(_ name: BlobName) -> Bool { blobs[name]?.isDeleting == true }
 

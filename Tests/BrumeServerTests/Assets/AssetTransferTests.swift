@@ -132,6 +132,94 @@ struct AssetTransferTests {
         #expect(try peer.end(hasty)?.error?.code == .invalidArguments)
     }
 
+    @Test("and a disk that is full in the midst fails the upload, whatever was sent behind that")
+    func fullDisk() throws {
+        let disk = SimulatedDisk()
+        let server = try SteppedServer(disk: disk)
+        let peer = try server.connect(account: "a")
+        let content = Self.content(200_000)
+        let stream = peer.beginUpload(Self.id(1), byteCount: content.count)
+        server.settle()
+        disk.faults.capacityBytes = disk.paths.reduce(100_000) { $0 + (disk.contents(of: $1)?.count ?? 0) }
+        for start in stride(from: 0, to: content.count, by: 65_536) {
+            let chunk = Array(content[start..<min(start + 65_536, content.count)])
+            peer.send(.message, stream: stream, payload: Self.coder.encodeUploadMessage(.content(chunk)))
+        }
+        peer.endUpload(stream, checksum: Self.checksum(content))
+        #expect(try peer.end(stream)?.error?.code == .serviceUnavailable)
+        disk.faults.capacityBytes = nil
+        let asset = try peer.upload(content, checksum: Self.checksum(content), id: Self.id(1))
+        #expect(try Self.save([asset], by: peer) == nil)
+        #expect(try peer.download(Self.download(asset)) == content)
+    }
+
+    @Test("one beside the other on one connection, although none is read for long")
+    func manyDownloads() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        let content = Self.content(1_000_000)
+        let asset = try peer.upload(content, checksum: Self.checksum(content), id: Self.id(1))
+        #expect(try Self.save([asset], by: peer) == nil)
+        let streams = (0..<20).map { _ in peer.beginDownload(Self.download(asset)) }
+        server.settle()
+        #expect(!peer.isReadingPaused)
+        var received = [UInt32: Int]()
+        for _ in 0..<20 {
+            for stream in streams {
+                for case .content(let bytes) in try peer.takeContent(stream) {
+                    received[stream, default: 0] += bytes.count
+                }
+            }
+            server.settle()
+        }
+        #expect(streams.allSatisfy { received[$0] == content.count })
+    }
+
+    @Test("64 at a time for an account, and a transfer that is refused at once takes no place")
+    func places() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        for number in 0..<100 {
+            let zone = ZoneID(name: "x", owner: server.userRecordName(ofAccount: 2))
+            _ = peer.beginUpload(Self.id(UInt8(number)), byteCount: 10, zone: zone, database: .shared)
+        }
+        server.settle()
+        server.areBlobsHeld = true
+        let streams = (0..<65).map { peer.beginUpload(Self.id(UInt8($0)), byteCount: 10) }
+        server.settle()
+        #expect(try streams.dropLast().allSatisfy { try peer.end($0) == nil })
+        #expect(try peer.end(streams[64])?.error?.code == .requestRateLimited)
+        // The places of those that are cancelled are free when the disk has come to them.
+        for stream in streams { peer.cancel(stream) }
+        let late = peer.beginUpload(Self.id(99), byteCount: 10)
+        server.settle()
+        #expect(try peer.end(late)?.error?.code == .requestRateLimited)
+        server.areBlobsHeld = false
+        server.settle()
+        let after = peer.beginUpload(Self.id(99), byteCount: 10)
+        server.settle()
+        #expect(try peer.uploadEvents(after) == [.offset(0)])
+    }
+
+    @Test("and nobody else's uploads take an owner's room, nor do an owner's that records name")
+    func room() throws {
+        let server = try SteppedServer()
+        let peers = (try server.connect(account: "a"), try server.connect(account: "b"))
+        let size = 250 * 1024 * 1024
+        func begin(_ number: UInt8, _ peer: FramePeer) throws -> ErrorCode? {
+            let stream = peer.beginUpload(Self.id(number), byteCount: size, database: .public)
+            server.settle()
+            return try peer.end(stream)?.error?.code
+        }
+        #expect(try begin(1, peers.0) == nil)
+        #expect(try begin(2, peers.0) == .quotaExceeded)
+        #expect(try begin(1, peers.1) == nil)
+        peers.0.disconnect()
+        server.settle()
+        let again = try server.connect(account: "a")
+        #expect(try begin(3, again) == nil)
+    }
+
     @Test("to a zone that is there, and of a size that the server takes")
     func limits() throws {
         let server = try SteppedServer { $0.service.assetLimitBytes = 1_000 }
