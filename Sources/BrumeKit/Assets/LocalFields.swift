@@ -21,6 +21,14 @@ struct LocalFields: Sendable {
             self.isList = isList
         }
 
+        /// The value where all are assets that the record itself names on the server; nil where something has to be
+        /// uploaded.
+        func value(keptBy record: CKRecord.ID) -> FieldValue? {
+            let stored = assets.compactMap { $0.origin == record ? $0.stored : nil }
+            guard stored.count == assets.count else { return nil }
+            return isList ? .assets(stored) : .asset(stored[0])
+        }
+
         var recordValue: any __CKRecordObjCValue { isList ? assets : assets[0] }
     }
 

@@ -34,7 +34,8 @@ extension CKRecord {
     ///
     /// A field that one side changed has that side's value; one that both changed to the same value has that. Where
     /// both changed it differently, the policy decides. The parent is treated as a field is, but that a custom policy
-    /// leaves the server's. So are a share's permissions and the role and the permission of each participant;
+    /// leaves the server's. A file that was set and not uploaded yet is this device's value, which a custom policy does
+    /// not see and takes. So are a share's permissions and the role and the permission of each participant;
     /// participants who were added or removed on either side are added or removed.
     ///
     /// - Parameters:
@@ -56,7 +57,13 @@ extension CKRecord {
         merged.updateState { state in
             let server = state
             let keys = ancestor.map { Set($0.fields.keys).union(client.fields.keys) } ?? Set(client.edits.keys)
-            for key in keys.sorted() {
+            for (key, files) in client.local.assets {
+                // A file is this device's value, and no policy sees it: it was not uploaded yet.
+                let isTheirs = ancestor.map { $0.fields[key] != server.fields[key] } ?? true
+                if case .serverWins = policy, isTheirs { continue }
+                state.set(files, forKey: key)
+            }
+            for key in keys.sorted() where client.local.assets[key] == nil {
                 let (theirs, ours) = (server.fields[key], client.fields[key])
                 if ours == theirs { continue }
                 if let ancestor {

@@ -12,7 +12,7 @@ public import Foundation
 ///
 /// Differs from CloudKit: where CloudKit raises an exception for an unsupported value, key or name, nothing stops here:
 /// a field that is set so has no value, and saving the record fails with `invalidArguments` and a sentence until the
-/// field is set again. So it is with a reference to a record of another zone. The server keeps no assets and encrypted
+/// field is set again. So it is with a reference to a record of another zone. The server keeps no encrypted
 /// values: records can hold them here, and can't be saved then.
 public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
     // Sendable: the two ids are immutable and all else is behind the mutex; subclasses in this module add no state.
@@ -163,7 +163,15 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
                 }
             }
         }
-        if let object, let assets = LocalFields.Assets(object) { return state.withLock { $0.set(assets, forKey: key) } }
+        if let object, let assets = LocalFields.Assets(object) {
+            return state.withLock { state in
+                if let kept = assets.value(keptBy: recordID) {
+                    state.set(kept, forKey: key)
+                } else {
+                    state.set(assets, forKey: key)
+                }
+            }
+        }
         let value: FieldValue?
         do throws(UnsupportedFieldValue) {
             value = if let object { try FieldValue(object, in: recordID.zoneID) } else { nil }

@@ -113,7 +113,8 @@ extension LocalFields {
         let paths = coder.stringsIfPresent(forKey: ArchiveKey.assetPaths) ?? []
         let lists = Set(coder.stringsIfPresent(forKey: ArchiveKey.listKeys) ?? [])
         guard keys.count == paths.count, keys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
-        for (key, path) in zip(keys, paths) {
+        // An asset of another record, whose file was not on this device, is not archived.
+        for (key, path) in zip(keys, paths) where !path.isEmpty {
             let asset = CKAsset(fileURL: URL(fileURLWithPath: path))
             assets[key] = Assets(assets: (assets[key]?.assets ?? []) + [asset], isList: lists.contains(key))
         }

@@ -217,6 +217,16 @@ extension CKReference: FieldValueConvertible {
     }
 }
 
+extension CKAsset: FieldValueConvertible {
+    /// Of what a record names on the server already. Files are no values until they are uploaded.
+    func fieldValue(in zoneID: CKRecordZone.ID) throws(UnsupportedFieldValue) -> FieldValue {
+        guard let stored else {
+            throw UnsupportedFieldValue(reason: "a file has to be set in a record, which uploads it when it is saved")
+        }
+        return .asset(stored)
+    }
+}
+
 extension CLLocation: FieldValueConvertible {
     func fieldValue(in zoneID: CKRecordZone.ID) -> FieldValue { .location(modelLocation) }
 }
