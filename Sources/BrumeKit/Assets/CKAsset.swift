@@ -3,14 +3,17 @@ public import Foundation
 
 /// A file as the value of a record's field, or a list of such.
 ///
-/// A save uploads the file first, and then the record that names it. A file that is edited meanwhile fails the save with
-/// `assetFileModified`, one that can't be read with `assetFileNotFound`; what did not change since the record was fetched
-/// or saved is not uploaded again. Only the bytes are kept, not the file's name.
+/// A save uploads the file first, and then the record that names it. A file that is edited meanwhile fails the save
+/// with `assetFileModified`, one that can't be read with `assetFileNotFound`; what did not change since the record was
+/// fetched or saved is not uploaded again. Only the bytes are kept, not the file's name.
 ///
 /// A fetch downloads the assets of the fields that it asks for, and hands the record out when they are complete and
-/// checked. ``fileURL`` is then a file in the SDK's cache: read-only, there as long as this instance or its record lives;
-/// copy or move what the app is to keep. It is nil where nothing was downloaded: in the server's record of a conflict, in
-/// a record from an archive, and for fields that a fetch did not ask for.
+/// checked. ``fileURL`` is then a file in the SDK's cache: read-only, there as long as this instance or its record
+/// lives; copy what the app is to keep. It is nil where nothing was downloaded: in the server's record of a conflict,
+/// in a record from an archive, and for fields that a fetch did not ask for.
+///
+/// Differs from CloudKit: a server may keep no assets; saving a record with one fails there with
+/// `serverRejectedRequest`. A list or a record has 1,000 assets at most.
 ///
 /// Immutable, so it may be passed between threads. Equal when both are of one file, or of one asset of the server.
 public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {

@@ -1,11 +1,11 @@
 internal import BrumeModel
-internal import BrumeProtocol
+package import BrumeProtocol
 
 /// Streams that carry the contents of assets. Each belongs to one connection, and ends with it: who carries the content
 /// begins another where it stopped.
 extension ClientSessionStateMachine {
     /// Opens a stream, if there is a connection that takes one more; nil if not. The id is new.
-    mutating func transferStarted(
+    package mutating func transferStarted(
         id: UInt64, header: CallHeader, opening: [UInt8], now: UInt64
     ) -> [Action]? {
         // A place stays free for the notification stream, and one for a call.
@@ -18,7 +18,7 @@ extension ClientSessionStateMachine {
 
     /// Sends a message on a stream; nil where the stream has no credit for one: ``Action/transferWritable(id:)`` says
     /// when it has.
-    mutating func transferSent(id: UInt64, payload: [UInt8], now: UInt64) -> [Action]? {
+    package mutating func transferSent(id: UInt64, payload: [UInt8], now: UInt64) -> [Action]? {
         guard transfers.contains(id), connection != nil, connection!.sendCredit(ofStream: id).allowsMessage else {
             return nil
         }
@@ -26,14 +26,14 @@ extension ClientSessionStateMachine {
     }
 
     /// A message has had its effect: the server may send as much again.
-    mutating func transferTaken(id: UInt64, byteCount: Int, now: UInt64) -> [Action] {
+    package mutating func transferTaken(id: UInt64, byteCount: Int, now: UInt64) -> [Action] {
         guard transfers.contains(id), connection != nil else { return [] }
         let taken = StreamCredit(messages: 1, bytes: byteCount)
         return perform(connection!.streamMessagesTaken(id: id, taken), now: now)
     }
 
     /// Nobody wants the stream any more. Does nothing for one that has ended.
-    mutating func transferCancelled(id: UInt64, now: UInt64) -> [Action] {
+    package mutating func transferCancelled(id: UInt64, now: UInt64) -> [Action] {
         guard transfers.remove(id) != nil, connection != nil else { return [] }
         return perform(connection!.callCancelled(id: id), now: now) + advance(now: now)
     }

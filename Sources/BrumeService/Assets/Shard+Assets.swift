@@ -9,8 +9,11 @@ extension Shard {
 
     /// Opens a transfer for a client of this loop.
     func openTransfer(_ request: StreamRequest, to responder: Responder) throws(ServiceError) -> any ServiceStream {
-        guard let store = server.blobs else {
-            throw ServiceError(.serverRejectedRequest, "this server keeps no assets; store small contents as bytes")
+        guard let store = server.blobs, server.configuration.assetLimitBytes > 0 else {
+            throw ServiceError(
+                .serverRejectedRequest,
+                "this server keeps no assets; ask its operator (brume serve --asset-limit), or store small contents as bytes"
+            )
         }
         try server.beginTransfer(of: responder.client.share)
         let transfer: Transfer
@@ -68,7 +71,7 @@ extension Shard {
 
     /// The receipt for an asset that somebody has uploaded.
     func receipt(for asset: Asset, inZone zone: String, of database: DatabaseID, user: String) -> Asset {
-        let good = wallClockMilliseconds + Int64(ServiceLimits.receiptSeconds) * 1_000
+        let good = wallClockMilliseconds + Int64(server.configuration.receiptSeconds) * 1_000
         let binding = receiptSealer.binding(user: user, database: database, zone: zone)
         var asset = asset
         asset.receipt = receiptSealer.seal(asset, until: good, binding: binding)

@@ -63,6 +63,8 @@ enum ServeCommand {
                 "memory-budget", "SIZE",
                 "about what databases may take in memory, such as 512MiB; idle ones are dropped (default: no bound)"),
             OptionDefinition(
+                "asset-limit", "SIZE", "what one asset (CKAsset) may have, such as 250MiB; 0: no assets", fallback: "0"),
+            OptionDefinition(
                 "check-snapshots", "WHEN",
                 "start: read all of them before serving; background: behind it; auto: before, unless they are many",
                 fallback: "auto"),
@@ -109,6 +111,11 @@ enum ServeCommand {
             the URL works whatever stands before it, so it may change.
             """,
             CommandOptions.quotaNote,
+            """
+            Assets are new, and off unless --asset-limit is given: brume backup, verify and export do not hold their contents yet. \
+            Copy the folder assets/ of the data folder after each backup, and put it back before a restored server starts; \
+            assets count to no quota, but for 2 GiB of uploads that no record names.
+            """,
             """
             Commands that take --data DIR reach it through a socket in that folder, as its user or root, and need no certificate and \
             no token. Make an account for it so, while it runs or before: brume account add NAME --data DIR
@@ -214,6 +221,7 @@ enum ServeCommand {
         configuration.inputBudgetBytes = try byteBudget("input-budget", invocation)
         configuration.journalSegmentBytes =
             try invocation.integer("journal-segment-bytes", in: 1_048_576...1_073_741_824) ?? 16_777_216
+        configuration.assetLimitBytes = UInt64(try invocation.byteSize("asset-limit") ?? 0)
         configuration.memoryBudgetBytes = try invocation.byteSize("memory-budget") ?? 0
         switch try invocation.required("check-snapshots") {
         case "auto": configuration.startCheck = .automatic
