@@ -277,11 +277,11 @@ package enum ServiceLimits {
     static let downloadBytesPerGrant: UInt64 = 1024 * 1024
     /// Assets that are released in one turn, some 200 nanoseconds each.
     static let assetsReleasedPerTurn = 2_000
-    static let assetSweepMilliseconds: UInt64 = 60_000
+    package static let assetSweepMilliseconds: UInt64 = 60_000
     /// Assets of a database that one sweep removes.
     static let assetsSweptPerTurn = 4_096
     /// Seconds in which a receipt is good.
-    static let receiptSeconds: UInt32 = 24 * 60 * 60
+    package static let receiptSeconds: UInt32 = 24 * 60 * 60
     /// Bytes of an owner's uploads to their database that no record names, whatever its quota.
     static let pendingUploadBytes: UInt64 = 2 * 1024 * 1024 * 1024
     /// Others have a part of that, but room for one asset at least.

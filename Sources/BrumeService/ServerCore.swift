@@ -97,6 +97,7 @@ package final class ServerCore: @unchecked Sendable {
         doors = []
         for shard in shards { shard.disassemble() }
         logs.release()
+        blobs?.abandon()
         shards = []
         adminLoop = nil
         background = nil

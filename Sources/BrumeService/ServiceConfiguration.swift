@@ -1,4 +1,5 @@
 package import BrumeModel
+internal import BrumeStore
 package import BrumeSystem
 
 /// How the service behaves, whatever surrounds it. Defaults suit one machine; tests shorten deadlines.
@@ -63,8 +64,14 @@ package struct ServiceConfiguration: Sendable {
     package var quotaBytes = 0
     /// The same for each public database.
     package var publicQuotaBytes = 0
-    /// Bytes that an asset may have.
+    /// Bytes that an asset may have; 0 where the server keeps no assets.
     package var assetLimitBytes: UInt64 = 250 * 1024 * 1024
+    /// Seconds that an asset is kept which no record names.
+    package var assetGraceSeconds = StoreLimits.assetGraceSeconds
+    /// Seconds in which the receipt of an upload is good.
+    package var receiptSeconds = ServiceLimits.receiptSeconds
+    /// How often what nothing needs is looked for.
+    package var assetSweepMilliseconds = ServiceLimits.assetSweepMilliseconds
     /// Whether users may connect to development environments. The operator may in any case.
     package var servesDevelopment = true
     /// The accounts whose saves teach development schemas.

@@ -27,6 +27,8 @@ struct SimulationTests {
         #expect(total.tokensExpired > 20 && total.audits > 1_000, "\(total.figures)")
         #expect(total.writesRefused > 0 && total.answeredWhileFull > 0, "\(total.figures)")
         #expect(total.backups + total.restores > 3 && total.revocations > 1, "\(total.figures)")
+        #expect(
+            total.assetsUploaded > 20 && total.assetsDownloaded > 5 && total.assetsChecked > 20, "\(total.figures)")
         // Every flipped bit that means something is found, and named with its place.
         #expect(
             total.flipsDetected > 10 && total.flipsDetected + total.flipsHarmless == total.flipsInjected,
@@ -85,8 +87,9 @@ extension BrokenPromise {
         let invariants =
             switch self {
             case .acknowledgesBeforeSync, .publishesBeforeDurable, .cutsGoodTails, .skipsDirectorySync:
-                ["I1", "I2"]
-            case .swallowsFullDisk: ["I1", "I2", "F21"]
+                ["I1", "I2", "A1"]
+            case .swallowsFullDisk: ["I1", "I2", "F21", "A1"]
+            case .losesAssets: ["A1"]
             case .repairsByCutting: ["I1", "F4"]
             case .mixesReads, .losesMatches: ["I1"]
             // The past, or the page before, may be one that a restored backup does not hold.

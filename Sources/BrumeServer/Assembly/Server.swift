@@ -82,7 +82,8 @@ package final class Server: @unchecked Sendable {
             (assembly, _) = try ServerAssembly.folder(
                 of: recovery, on: disk, configuration: configuration, secrets: secrets, accounts: accounts,
                 loops: loops, spinner: Spinner(limitNanoseconds: configuration.spinMicroseconds * 1_000),
-                blobThreadCount: ServerLimits.blobThreads, startedNanoseconds: MonotonicClock.nowNanoseconds, failStop: failStop)
+                blobThreadCount: ServerLimits.blobThreads, startedNanoseconds: MonotonicClock.nowNanoseconds,
+                failStop: failStop)
         } catch {
             switch error {
             case .disk: throw ServerError(.folder, "\(folder): \(error)")

@@ -160,6 +160,9 @@ package final class StepwiseServer {
     /// before the first time.
     package func stepJournal(_ observe: ([[UInt8]]) -> Void) { journal.step(observe) }
 
+    /// Whether something waits for the disk of the assets.
+    package var hasBlobWork: Bool { blobThreads?.hasWork ?? false }
+
     /// Does one piece of what waits for the disk of the assets; false when there is none.
     package func stepBlobs() -> Bool { blobThreads?.step() ?? false }
 

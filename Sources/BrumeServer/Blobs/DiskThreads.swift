@@ -39,6 +39,13 @@ package final class DiskThreads: Sendable {
         while step() {}
     }
 
+    /// Lets go of what was asked for and is not begun: it refers to what refers to this. Nothing is asked for afterwards.
+    package func abandon() {
+        let queue = state.withLock { exchange(&$0.queue, with: LaneQueue()) }
+        // Outside of the lock, where what goes with it may ask for more.
+        _ = consume queue
+    }
+
     package func makeLane() -> Lane { state.withLock { $0.queue.makeLane() } }
 
     /// Has a thread do something when all earlier work of the lane is over. Any thread.
@@ -46,6 +53,9 @@ package final class DiskThreads: Sendable {
         state.withLock { $0.queue.append(work, in: lane, of: account) }
         wake.post()
     }
+
+    /// Whether some work was asked for and is not begun.
+    package var hasWork: Bool { state.withLock { $0.queue.count > 0 } }
 
     /// Does one piece on the calling thread; false when there is none that may be done now.
     package func step() -> Bool {

@@ -50,6 +50,11 @@ package final class FolderBlobStore: BlobStore {
         }
     }
 
+    package func abandon() {
+        for entry in folders.withLock({ Array($0.values) }) { entry.folder.abandon() }
+        threads.abandon()
+    }
+
     // MARK: Uploads
 
     package func beginUpload(

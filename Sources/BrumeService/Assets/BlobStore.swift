@@ -8,6 +8,9 @@ package import BrumeStore
 ///
 /// A store gives a content no meaning: it does not know who may have it. A name is given to one content only, once.
 package protocol BlobStore: AnyObject, Sendable {
+    /// The process has ended, or is about to: what is open is left as it is.
+    func abandon()
+
     /// Begins an upload, or goes on with what is kept of it.
     func beginUpload(
         _ upload: BlobUpload.Identity, to database: DatabaseID, of account: ClientShare.Key,

@@ -31,7 +31,7 @@ extension Shard {
     /// Looks from time to time for assets that nothing needs.
     func sweepAssetsLater() {
         guard server.blobs != nil else { return }
-        _ = loop.schedule(afterMilliseconds: ServiceLimits.assetSweepMilliseconds) { [unowned self] in
+        _ = loop.schedule(afterMilliseconds: server.configuration.assetSweepMilliseconds) { [unowned self] in
             databases.forEach {
                 sweepAssets(of: $0)
                 lookThroughFolder(of: $0)

@@ -37,8 +37,8 @@ class Transfer: ServiceStream, @unchecked Sendable {
         endIfAnswered()
     }
 
-    /// Gives the transfer's place to another one: not before the store has answered, or those that are cancelled at once
-    /// would wait there without limit.
+    /// Gives the transfer's place to another one: not before the store has answered, or those that are cancelled at
+    /// once would wait there without limit.
     private func endIfAnswered() {
         if isClosed, unansweredCount == 0 { shard.server.endTransfer(of: client.share) }
     }

@@ -34,7 +34,7 @@ final class UploadReservation: @unchecked Sendable {
     /// is released all the same. False when the blob is about to go: an upload that was complete long ago comes back.
     func became(_ name: BlobName) -> Bool {
         if loaded.database.blobs.isGoing(name) { return false }
-        let end = UInt32(clamping: UInt64(shard.nowSeconds) + UInt64(ServiceLimits.receiptSeconds))
+        let end = UInt32(clamping: UInt64(shard.nowSeconds) + UInt64(shard.server.configuration.receiptSeconds))
         loaded.database.blobs.add(name, byteCount: byteCount, promisedUntil: end, now: shard.nowSeconds)
         loaded.uploads.stored(name, countedByteCount, by: user)
         return true

@@ -33,6 +33,7 @@ extension Shard: DatabaseCacheHost {
                 mayHaveForgotten: mayHaveForgottenDevices, backlogEvents: server.configuration.backlogEvents,
                 waitingEventsLimit: server.configuration.waitingEvents, figures: push),
             storage: storage, members: members, savedSequence: savedSequence)
+        database.blobs.grace = server.configuration.assetGraceSeconds
         database.blobs.beginGraces(now: nowSeconds)
         return loaded
     }

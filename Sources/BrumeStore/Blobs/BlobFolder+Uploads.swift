@@ -27,6 +27,7 @@ extension BlobFolder {
         let name = upload.fileName(on: disk)
         guard state.withLock({ $0.open.insert(name).inserted }) else { return .busy }
         let closed: @Sendable () -> Void = { [self] in _ = state.withLock { $0.open.remove(name) } }
+        let isAbandoned: @Sendable () -> Bool = { [self] in state.withLock { $0.isAbandoned } }
         do throws(DiskError) {
             try makeFolder(nil)
             let note = try note(name + BlobUpload.noteSuffix)
@@ -42,11 +43,16 @@ extension BlobFolder {
                 }
                 if let file = try openContent(name) {
                     return .open(
-                        BlobUpload(upload, name: name, in: incoming, file: file, note: note, on: disk, closed: closed))
+                        BlobUpload(
+                            upload, name: name, in: incoming, file: file, note: note, on: disk, closed: closed,
+                            isAbandoned: isAbandoned))
                 }
             }
             let file = try createContent(name)
-            return .open(BlobUpload(upload, name: name, in: incoming, file: file, note: nil, on: disk, closed: closed))
+            return .open(
+                BlobUpload(
+                    upload, name: name, in: incoming, file: file, note: nil, on: disk, closed: closed,
+                    isAbandoned: isAbandoned))
         } catch {
             closed()
             throw error

@@ -23,6 +23,7 @@ package final class BlobFolder: Sendable {
         var open = Set<String>()
         /// Blobs that got their names and are not durable there yet.
         var unsynced = Set<BlobName>()
+        var isAbandoned = false
     }
 
     private static let root = "assets"
@@ -38,6 +39,9 @@ package final class BlobFolder: Sendable {
         path = BlobFolder.root + "/" + SnapshotFormat.name(of: database, on: disk)
         incoming = path + "/incoming"
     }
+
+    /// The process has ended, or is about to: uploads that are open leave their files as they are.
+    package func abandon() { state.withLock { $0.isAbandoned = true } }
 
     private func path(ofBucket bucket: UInt8) -> String { path + "/" + [bucket].hexadecimal }
     func path(of name: BlobName) -> String { path(ofBucket: name.bucket) + "/" + name.fileName }

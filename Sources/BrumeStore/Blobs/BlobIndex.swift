@@ -12,7 +12,7 @@ package import BrumeModel
 /// anything, and after a restart every grace begins anew.
 package struct BlobIndex {
     /// Seconds that a blob is kept which nothing needs.
-    private let grace: UInt32
+    package var grace: UInt32
     private var blobs = BlobTable()
     /// The blobs that nothing needs, or nothing needed when they came here; each stands here once. By when to look at
     /// them.

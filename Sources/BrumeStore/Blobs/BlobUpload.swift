@@ -41,6 +41,8 @@ package final class BlobUpload: @unchecked Sendable {
     private let file: DiskFile
     /// Called once, when it is closed.
     private let closed: @Sendable () -> Void
+    /// Whether the process has ended: then nothing is done to the files any more.
+    private let isAbandoned: @Sendable () -> Bool
     private var isClosed = false
     private var isSealed = false
     /// Whether what was durable is not there as it was.
@@ -59,14 +61,14 @@ package final class BlobUpload: @unchecked Sendable {
     ///   - file: Its content, open for writing: an empty one, or one that holds what a note says.
     init(
         _ identity: Identity, name: String, in folder: String, file: DiskFile, note: UploadNote?, on disk: any Disk,
-        closed: @escaping @Sendable () -> Void
+        closed: @escaping @Sendable () -> Void, isAbandoned: @escaping @Sendable () -> Bool
     ) {
         (self.identity, self.folder, self.file, self.note, self.disk) = (identity, folder, file, note, disk)
         path = folder + "/" + name + BlobUpload.contentSuffix
         notePath = folder + "/" + name + BlobUpload.noteSuffix
         hash = disk.makeContentHash()
         writtenBack = note?.durableByteCount ?? 0
-        self.closed = closed
+        (self.closed, self.isAbandoned) = (closed, isAbandoned)
     }
 
     deinit { close() }
@@ -175,7 +177,7 @@ package final class BlobUpload: @unchecked Sendable {
 
     /// Closes it. It is kept if some of it is durable; otherwise nobody could go on with it, and it is removed.
     package func close() {
-        if isClosed { return }
+        if isClosed || isAbandoned() { return }
         if note == nil, !isSealed {
             try? disk.remove(path)
             return giveBack()

@@ -53,6 +53,8 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case reusesRuns
     /// A backup copies the snapshots that exist, and asks for none.
     case backsUpOldSnapshots
+    /// The files of all assets go, also of those that records name.
+    case losesAssets
     /// Sessions of a revoked token go on.
     case keepsRevokedSessions
 }

@@ -28,7 +28,8 @@ extension SimulatedDevice {
     private func act() {
         if simulation.options.sharesMuch, generator.oneIn(3) { return useSharedDatabase() }
         switch Int.random(in: 0..<100, using: &generator) {
-        case 0..<38: modifyRecords()
+        case 0..<33: modifyRecords()
+        case 33..<38: transferAsset()
         case 38..<41: useSharedDatabase()
         case 41..<49: modifyZones()
         case 49..<57: fetchRecords()
@@ -38,7 +39,8 @@ extension SimulatedDevice {
         case 85..<89: fetchDatabaseChanges {}
         case 89..<95: modifySubscriptions()
         case 95..<96: followLink()
-        case 96..<99: useSharedDatabase()
+        case 96..<98: transferAsset()
+        case 98..<99: useSharedDatabase()
         default: relaunch()
         }
     }

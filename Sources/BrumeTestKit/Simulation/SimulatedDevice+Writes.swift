@@ -75,7 +75,10 @@ extension SimulatedDevice {
                 uniqueKeysWithValues: modifications.map { modification in
                     (
                         modification.zone.name,
-                        Dictionary(uniqueKeysWithValues: modification.saves.map { ($0.name, $0) })
+                        Dictionary(
+                            uniqueKeysWithValues: modification.saves.map {
+                                ($0.name, OperationRequest.withoutReceipts($0))
+                            })
                     )
                 }))
         if simulation.options.brokenPromise == .ignoresTags { request.savePolicy = .changedKeys }
@@ -115,6 +118,8 @@ extension SimulatedDevice {
         if generator.oneIn(4) {
             fields["l"] = .strings(Array(RandomPredicate.labels.shuffled(using: &generator)[..<2]))
         }
+        if !isPublic, generator.oneIn(2), let asset = randomAsset(for: zone) { fields["a"] = .asset(asset) }
+        if !isPublic, generator.oneIn(12) { fields["a"] = .some(nil) }
         var parent = ParentChange.unchanged
         if !isPublic {
             if generator.oneIn(5) {

@@ -25,6 +25,12 @@ final class SimulatedDevice: SimulatedConnection.Client {
     /// What the device knows; see ``Replica``.
     var replica = Replica()
     let pushes = PushLog()
+    /// Transfers under way, by the ids of their streams: one at most.
+    var assetTransfers: [UInt64: AssetTransfer] = [:]
+    /// Uploads that broke, and go on or begin anew.
+    var brokenUploads: [(request: UploadRequest, content: [UInt8])] = []
+    /// What was uploaded, by zone, with receipts.
+    var uploadedAssets: [String: [Asset]] = [:]
     /// What it knows of other accounts' zones.
     var shared = SharedReplica()
     /// The query that the device reads page by page.
@@ -78,6 +84,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
         connection?.clientCloses()
         connection = nil
         handlers = [:]
+        assetTransfers = [:]
         lives += 1
         machine = Self.machine(simulation, account: account, deviceID: deviceID, seed: lives)
         fanOut = NotificationFanOut()
@@ -88,6 +95,25 @@ final class SimulatedDevice: SimulatedConnection.Client {
 
     /// Forgets the calls that are open: the run is over.
     func forgetCalls() { handlers = [:] }
+
+    // MARK: Transfers
+
+    /// Opens a transfer's stream, if there is a connection.
+    func begin(_ method: Method, _ opening: [UInt8], _ transfer: AssetTransfer) {
+        lastID += 1
+        let id = 1 << 62 | lastID
+        let header = CallHeader(method: method)
+        guard let actions = machine.transferStarted(id: id, header: header, opening: opening, now: now) else { return }
+        assetTransfers[id] = transfer
+        perform(actions)
+    }
+
+    /// Sends a message of a transfer; false where there is no credit.
+    func sendTransfer(_ id: UInt64, _ payload: [UInt8]) -> Bool {
+        guard let actions = machine.transferSent(id: id, payload: payload, now: now) else { return false }
+        perform(actions)
+        return true
+    }
 
     private func perform(_ actions: [ClientSessionStateMachine.Action]) {
         for action in actions {
@@ -117,8 +143,11 @@ final class SimulatedDevice: SimulatedConnection.Client {
                         if case .message(let payload) = answer { payload } else { [] }
                     })
             case .streamReceived(let payload): streamReceived(payload)
-            case .transferReceived, .transferWritable, .transferEnded:
-                preconditionFailure("a simulated device has no transfers")
+            case .transferReceived(let id, let payload):
+                transferReceived(id, payload)
+                perform(machine.transferTaken(id: id, byteCount: payload.count, now: now))
+            case .transferWritable(let id): goOn(id)
+            case .transferEnded(let id, let error): transferEnded(id, error)
             case .streamDisplaced: break
             case .streamPositionRefused: simulation.violated("I5: a position that the server gave is refused")
             case .streamFailed(let error):

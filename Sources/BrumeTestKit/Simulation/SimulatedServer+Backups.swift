@@ -52,6 +52,7 @@ extension SimulatedServer {
             if case .disk = error { return }
             return simulation.violated("F21: the folder of a running server can't be copied: \(error)")
         }
+        copyAssets(from: disk, to: target)
         // The copy was made on the machine that lost its power, or of a folder that was replaced meanwhile.
         guard interruptions == self.interruptions, simulation.goesOn else { return }
         do {
@@ -92,11 +93,19 @@ extension SimulatedServer {
         interruptions += 1
         // The operator puts back the accounts as they are: tokens that were revoked since the backup stay revoked.
         target.replace(AccountFile.path, with: disk.contents(of: AccountFile.path))
+        copyAssets(from: backup.disk, to: target)
         disk = target
         simulation.report.restores += 1
         simulation.restored(backup.databases)
         simulation.trace.note("restored")
         simulation.say("a backup is restored: \(simulation.history.lastCommits)")
+    }
+
+    /// Copies the contents of assets, which the copy of a folder does not hold: the operator does so after it.
+    private func copyAssets(from source: SimulatedDisk, to target: SimulatedDisk) {
+        for path in source.paths where path.hasPrefix("assets/") && !path.contains("/incoming/") {
+            target.replace(path, with: source.contents(of: path))
+        }
     }
 
     // MARK: Revoked tokens

@@ -5,6 +5,11 @@ internal import BrumeStore
 
 /// What the server's machine does wrong on purpose; see ``BrokenPromise``.
 extension SimulatedServer {
+    /// Removes the files of all assets.
+    func loseAssets() {
+        for path in disk.paths where path.hasPrefix("assets/") { disk.replace(path, with: nil) }
+    }
+
     func syncLater() {
         after(UInt64.random(in: 500_000_000...4_000_000_000, using: &generator)) { server in
             server.disk.syncEverything()

@@ -45,7 +45,8 @@ extension SimulatedServer {
     /// Flips a bit of some file while the server is down.
     func flipSomething() -> FlippedBit? {
         let oneIn = simulation.options.flipOneIn
-        let paths = disk.paths
+        // A start does not read the contents of assets.
+        let paths = disk.paths.filter { !$0.hasPrefix("assets/") }
         guard oneIn > 0, generator.oneIn(oneIn), !paths.isEmpty else { return nil }
         let path = generator.pick(paths)
         let bytes = disk.contents(of: path)!

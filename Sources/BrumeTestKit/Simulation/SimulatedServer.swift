@@ -23,6 +23,7 @@ final class SimulatedServer: @unchecked Sendable {
     private var life = 0
     private var turnTimes: [UInt64] = []
     private var isJournalScheduled = false
+    private var areBlobsScheduled = false
     private var starts: UInt64 = 0
     /// Until when the disk is full.
     var fullUntilNanoseconds: UInt64 = 0
@@ -74,6 +75,11 @@ final class SimulatedServer: @unchecked Sendable {
                 nowNanoseconds: scheduler.nowNanoseconds,
                 wallClockMilliseconds: wallClockMilliseconds)
             for id in simulation.history.databases {
+                if let database = try process.recovered(id),
+                    let problem = AssetChecks.problem(of: database, on: disk, &simulation.report)
+                {
+                    return simulation.violated(problem)
+                }
                 if let problem = simulation.history.recovered(id, try process.recovered(id), epoch: process.epoch) {
                     return simulation.violated(problem)
                 }
@@ -98,7 +104,7 @@ final class SimulatedServer: @unchecked Sendable {
         life += 1
         self.process = process
         turnTimes = [UInt64](repeating: .max, count: process.loops.count)
-        isJournalScheduled = false
+        (isJournalScheduled, areBlobsScheduled) = (false, false)
         knowsDamage = false
         for index in process.loops.indices { wake(index) }
         planSnapshot()
@@ -134,6 +140,10 @@ final class SimulatedServer: @unchecked Sendable {
             case .expiresGoodTokens: HistoryLimits(tombstonesPerZone: 2, deletedZones: 2, runs: 1)
             default: options.history
             }
+        // So short that assets go within a run.
+        configuration.service.assetGraceSeconds = 20
+        configuration.service.receiptSeconds = 30
+        configuration.service.assetSweepMilliseconds = 4_000
         configuration.log = .none
         return configuration
     }
@@ -153,6 +163,7 @@ final class SimulatedServer: @unchecked Sendable {
             disk.endProcess()
         }
         if simulation.options.brokenPromise == .cutsGoodTails { cutGoodTail() }
+        if simulation.options.brokenPromise == .losesAssets { loseAssets() }
         if !simulation.isQuiet, generator.oneIn(simulation.options.restoreOneIn) { restoreBackup() }
         simulation.trace.note("crash \(disk.calls)")
         simulation.say("the process ended\(reason), the disk keeps \(survival.map { "\($0)" } ?? "all")")
@@ -271,6 +282,18 @@ final class SimulatedServer: @unchecked Sendable {
             if let deadline = loop.nextDeadlineNanoseconds { turn(index, at: max(deadline, scheduler.nowNanoseconds)) }
         }
         scheduleJournal()
+        scheduleBlobs()
+    }
+
+    /// The threads that wait for the disk of the assets do one piece after the other.
+    private func scheduleBlobs() {
+        guard let process, process.hasBlobWork, !areBlobsScheduled else { return }
+        areBlobsScheduled = true
+        after(UInt64.random(in: 10_000...3_000_000, using: &generator)) { server in
+            server.areBlobsScheduled = false
+            _ = server.process?.stepBlobs()
+            server.lookAround()
+        }
     }
 
     private func failStopped() {

@@ -38,6 +38,12 @@ package struct SimulationReport: Sendable {
     /// The flipped bits in the torn tail, or where they mean nothing: cut, or never read.
     package var flipsHarmless = 0
     package var tokensExpired = 0
+    package var assetsUploaded = 0
+    package var assetsDownloaded = 0
+    /// Downloads that were told that there is no such asset.
+    package var assetsMissed = 0
+    /// Assets that records named after a start.
+    package var assetsChecked = 0
     /// Writes that a full disk refused.
     package var writesRefused = 0
     /// Reads that were answered, and pushes that came, while the disk was full.
@@ -97,6 +103,10 @@ package struct SimulationReport: Sendable {
         sharedPages += other.sharedPages
         sharedWrites += other.sharedWrites
         sharesLeft += other.sharesLeft
+        assetsUploaded += other.assetsUploaded
+        assetsDownloaded += other.assetsDownloaded
+        assetsMissed += other.assetsMissed
+        assetsChecked += other.assetsChecked
         events += other.events
     }
 
@@ -115,6 +125,7 @@ package struct SimulationReport: Sendable {
             + "answers and pushes meanwhile \(answeredWhileFull), backups \(backups), restores \(restores), "
             + "revocations \(revocations), shares saved \(sharesSaved), their URLs followed \(linksFollowed), "
             + "access asked for \(accessRequests), shares accepted \(sharesAccepted), pages of others' zones \(sharedPages), "
-            + "writes there \(sharedWrites), shares left \(sharesLeft), recounts \(audits), events \(events)"
+            + "writes there \(sharedWrites), shares left \(sharesLeft), assets uploaded \(assetsUploaded), "
+            + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), recounts \(audits), events \(events)"
     }
 }

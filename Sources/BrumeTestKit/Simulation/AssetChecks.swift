@@ -1,0 +1,37 @@
+internal import BrumeModel
+internal import BrumeRecord
+internal import BrumeStore
+
+/// A1: the assets that the records of a recovered database name are on the disk, whole.
+enum AssetChecks {
+    /// What is wrong; nil when nothing is, and when the disk does not answer.
+    static func problem(of database: Database, on disk: SimulatedDisk, _ report: inout SimulationReport) -> String? {
+        let folder = BlobFolder(of: database.id, on: disk)
+        var seen = Set<BlobName>()
+        for zone in database.zones {
+            for bytes in database.allRecords(in: zone.id) {
+                guard let record = CommitHistory.decode(bytes) else { return "A1: a record can't be read" }
+                for case .asset(let asset) in record.fields.values where seen.insert(BlobName(asset)).inserted {
+                    report.assetsChecked += 1
+                    if let problem = problem(of: asset, in: folder) {
+                        return "A1: \(record.system.name) of \(zone.id.name) names an asset that \(problem)"
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
+    private static func problem(of asset: Asset, in folder: BlobFolder) -> String? {
+        do throws(StoreError) {
+            guard let reader = try folder.open(BlobName(asset)) else { return "is not on the disk" }
+            defer { reader.close() }
+            if reader.byteCount != asset.byteCount { return "has another size" }
+            try reader.verify()
+            return nil
+        } catch {
+            if case .disk = error { return nil }
+            return "is damaged: \(error)"
+        }
+    }
+}
