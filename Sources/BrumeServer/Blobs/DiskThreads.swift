@@ -39,7 +39,8 @@ package final class DiskThreads: Sendable {
         while step() {}
     }
 
-    /// Lets go of what was asked for and is not begun: it refers to what refers to this. Nothing is asked for afterwards.
+    /// Lets go of what was asked for and is not begun: it refers to what refers to this. Nothing is asked for
+    /// afterwards.
     package func abandon() {
         let queue = state.withLock { exchange(&$0.queue, with: LaneQueue()) }
         // Outside of the lock, where what goes with it may ask for more.

@@ -46,9 +46,8 @@ extension Shard {
         guard let store = server.blobs, loaded.nextBlobFolder < 256 else { return }
         let bucket = UInt8(loaded.nextBlobFolder)
         loaded.nextBlobFolder += 1
-        loaded.slicedWorkCount += 1
+        // The database may leave the memory meanwhile: then nobody needs to know.
         let done = OnLoop<Result<[BlobName: UInt64], BlobFailure>> { [self] result in
-            loaded.slicedWorkCount -= 1
             guard case .success(let found) = result else { return }
             for (name, byteCount) in found where loaded.database.blobs.isUnknown(name) {
                 loaded.database.blobs.found(name, byteCount: byteCount, now: nowSeconds)

@@ -18,6 +18,10 @@ private struct RandomSession {
     /// Unary calls that the server has, by stream; and its notification stream.
     var streams: [UInt32] = []
     var notificationStream: UInt32?
+    /// Transfers that have not ended, and their streams at the server.
+    var transfers: Set<UInt64> = []
+    var transferStreams: [UInt32] = []
+    var transfersEnded = 0
     var problems: [String] = []
 
     init(seed: UInt64) {
@@ -29,7 +33,17 @@ private struct RandomSession {
 
     mutating func step() {
         now += random.next() % 2_000_000_000
-        switch random.next() % 20 {
+        switch random.next() % 22 {
+        case 20: startTransfer()
+        case 21:
+            guard let id = transfers.randomElement(using: &random) else { return }
+            if random.next() % 2 == 0 {
+                transfers.remove(id)
+                apply(machine.transferCancelled(id: id, now: now))
+            } else {
+                apply(machine.transferSent(id: id, payload: [1, 2], now: now) ?? [])
+                apply(machine.transferTaken(id: id, byteCount: 1, now: now))
+            }
         case 0...3: start()
         case 4:
             guard let id = open.randomElement(using: &random) else { return }
@@ -60,9 +74,12 @@ private struct RandomSession {
             }
         case 12...17 where isConnected: serve()
         case 18 where isConnected && random.next() % 4 == 0:
-            (isConnected, streams, notificationStream) = (false, [], nil)
+            (isConnected, streams, notificationStream, transferStreams) = (false, [], nil, [])
             apply(machine.disconnected(random.next() % 2 == 0 ? .offline("chance") : .lost("chance"), now: now))
         default: elapse()
+        }
+        if !isConnected, !transfers.isEmpty {
+            problems.append("\(transfers.count) transfers outlived their connection")
         }
         if machine.openCalls != open.count {
             problems.append("\(machine.openCalls) calls are open instead of \(open.count)")
@@ -93,6 +110,16 @@ private struct RandomSession {
                 deadline: now + random.next() % 90_000_000_000, now: now))
     }
 
+    private mutating func startTransfer() {
+        lastID += 1
+        finished.insert(lastID)
+        let id = 1 << 62 | lastID
+        let header = CallHeader(method: .assetsUpload)
+        guard let actions = machine.transferStarted(id: id, header: header, opening: [1], now: now) else { return }
+        transfers.insert(id)
+        apply(actions)
+    }
+
     private mutating func refusal() -> CallStatus {
         let codes: [ErrorCode] = [.notAuthenticated, .serviceUnavailable, .badContainer]
         return CallStatus(code: codes.randomElement(using: &random)!.rawValue)
@@ -101,7 +128,18 @@ private struct RandomSession {
     private mutating func serve() {
         machine.bytesReceived(now: now)
         let stream = streams.randomElement(using: &random)
-        switch random.next() % 24 {
+        switch random.next() % 28 {
+        case 24...25:
+            guard let stream = transferStreams.randomElement(using: &random) else { return }
+            apply(machine.frameReceived(.message(stream: stream, payload: [1], isLast: false), now: now))
+        case 26:
+            guard let stream = transferStreams.randomElement(using: &random) else { return }
+            let credit = StreamCredit(messages: 1, bytes: 10)
+            apply(machine.frameReceived(.credit(stream: stream, credit), now: now))
+        case 27:
+            guard let stream = transferStreams.popLast() else { return }
+            let code: Int32 = random.next() % 2 == 0 ? 0 : 6
+            apply(machine.frameReceived(.status(stream: stream, CallStatus(code: code)), now: now))
         case 0: apply(machine.violated("chance", now: now))
         case 1: apply(machine.frameReceived(.goaway(Goaway(reconnectAfterMilliseconds: 10)), now: now))
         case 2: apply(machine.frameReceived(.status(stream: 0, CallStatus(code: 12)), now: now))
@@ -138,28 +176,35 @@ private struct RandomSession {
                 isConnecting = true
             case .send(let frame):
                 if !isConnected { problems.append("\(frame) was sent without a connection") }
-                if case .call(let stream, let header, _, let isLast) = frame {
+                if case .call(let stream, let header, _, _) = frame, header.method == .assetsUpload {
+                    transferStreams.append(stream)
+                } else if case .call(let stream, let header, _, let isLast) = frame {
                     if isLast { streams.append(stream) } else { notificationStream = stream }
                     if isLast == (header.method == .notificationsOpen) { problems.append("a call has the wrong form") }
                     if streams.count > 4 + 64 { problems.append("more calls than the server takes") }
                 }
                 if case .cancel(let stream) = frame {
                     streams.removeAll { $0 == stream }
+                    transferStreams.removeAll { $0 == stream }
                     if notificationStream == stream { notificationStream = nil }
                 }
             case .disconnect:
                 if !isConnected { problems.append("a connection was closed that is not up") }
-                (isConnected, streams, notificationStream) = (false, [], nil)
+                (isConnected, streams, notificationStream, transferStreams) = (false, [], nil, [])
             case .finish(let id, _):
                 if open.remove(id) == nil { problems.append("call \(id) was finished twice, or never started") }
                 finished.insert(id)
-            case .transferReceived, .transferWritable, .transferEnded: problems.append("there is no transfer")
+            case .transferReceived(let id, _), .transferWritable(let id):
+                if !transfers.contains(id) { problems.append("transfer \(id) is told of after its end") }
+            case .transferEnded(let id, _):
+                if transfers.remove(id) == nil { problems.append("transfer \(id) ended twice, or never began") }
+                transfersEnded += 1
             case .welcomed, .accountRefused, .streamReceived, .streamFailed, .streamDisplaced,
                 .streamPositionRefused:
                 break
             }
         }
-        let openOnServer = streams.count + (notificationStream == nil ? 0 : 1)
+        let openOnServer = streams.count + (notificationStream == nil ? 0 : 1) + transferStreams.count
         if isConnected, openOnServer > 4 { problems.append("\(openOnServer) calls are open; the server takes 4") }
     }
 

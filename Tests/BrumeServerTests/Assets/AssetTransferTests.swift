@@ -175,6 +175,93 @@ struct AssetTransferTests {
         #expect(streams.allSatisfy { received[$0] == content.count })
     }
 
+    @Test("down no further when the record names another asset meanwhile")
+    func changedMeanwhile() throws {
+        let server = try SteppedServer()
+        let peer = try server.connect(account: "a")
+        let (content, other) = (Self.content(3_000_000), Self.content(10))
+        let asset = try peer.upload(content, checksum: Self.checksum(content), id: Self.id(1))
+        let newer = try peer.upload(other, checksum: Self.checksum(other), id: Self.id(2))
+        #expect(try Self.save([asset], by: peer) == nil)
+        let stream = peer.beginDownload(Self.download(asset))
+        server.settle()
+        #expect(try !peer.takeContent(stream).isEmpty)
+        #expect(try Self.save([newer], by: peer) == nil)
+        var received = 0
+        while try peer.end(stream) == nil, received < content.count {
+            server.settle()
+            for case .content(let bytes) in try peer.takeContent(stream) { received += bytes.count }
+        }
+        let error = try peer.end(stream)?.error
+        #expect(error?.code == .assetNotAvailable && error?.detail == .assetChanged && received < content.count)
+    }
+
+    @Test("into one copy for the owner of a private database, and for others into a copy of their own")
+    func copies() throws {
+        let server = try SteppedServer()
+        let (a, b) = (try server.connect(account: "a"), try server.connect(account: "b"))
+        let content = Self.content(100_000)
+        func upload(_ number: UInt8, _ peer: FramePeer, _ database: DatabaseScope) throws -> UInt64 {
+            let checksum = Self.checksum(content)
+            return try peer.upload(content, checksum: checksum, id: Self.id(number), database: database).generation
+        }
+        let own = try upload(1, a, .private)
+        #expect(try upload(2, a, .private) == own)
+        let shared = try upload(3, a, .public)
+        #expect(try upload(4, b, .public) != shared)
+        #expect(try upload(5, a, .public) != shared)
+    }
+
+    @Test("and go from the disk when no record has named them for long, and not before")
+    func sweeps() throws {
+        let disk = SimulatedDisk()
+        func start(_ run: UInt32) throws -> SteppedServer {
+            try SteppedServer(disk: disk, run: run) {
+                $0.service.assetGraceSeconds = 100
+                $0.service.receiptSeconds = 50
+                $0.service.assetSweepMilliseconds = 1_000
+            }
+        }
+        func files() -> Int { disk.paths.count { $0.hasPrefix("assets/") && !$0.contains("incoming") } }
+        var server = try start(1)
+        var peer = try server.connect(account: "a")
+        func pass(seconds: Int) {
+            for _ in 0..<seconds {
+                server.turn(after: 1_000_000_000)
+                server.settle()
+            }
+        }
+        let contents = (0..<3).map { Self.content(1_000, seed: UInt64($0)) }
+        let assets = try contents.enumerated().map { number, content in
+            try peer.upload(content, checksum: Self.checksum(content), id: Self.id(UInt8(number)))
+        }
+        #expect(try Self.save([assets[0]], "kept", by: peer) == nil)
+        #expect(try Self.save([assets[1]], "replaced", by: peer) == nil)
+        pass(seconds: 90)
+        #expect(files() == 3)
+        pass(seconds: 20)
+        // Nobody named the third.
+        #expect(files() == 2)
+        peer = try server.connect(account: "a")
+        let other = try peer.upload(contents[2], checksum: Self.checksum(contents[2]), id: Self.id(9))
+        #expect(try Self.save([other], "replaced", by: peer) == nil && files() == 3)
+        pass(seconds: 90)
+        #expect(files() == 3)
+        pass(seconds: 20)
+        #expect(files() == 2)
+        // What was uploaded before a restart is found, folder by folder, and then has its time.
+        peer = try server.connect(account: "a")
+        _ = try peer.upload(contents[1], checksum: Self.checksum(contents[1]), id: Self.id(10))
+        #expect(files() == 3)
+        server = try start(2)
+        _ = try server.connect(account: "a")
+        pass(seconds: 400)
+        #expect(files() == 2)
+        peer = try server.connect(account: "a")
+        #expect(try peer.download(Self.download(assets[0], of: "kept")) == contents[0])
+        #expect(try peer.download(Self.download(other, of: "replaced")) == contents[2])
+    }
+
     @Test("64 at a time for an account, and a transfer that is refused at once takes no place")
     func places() throws {
         let server = try SteppedServer()
