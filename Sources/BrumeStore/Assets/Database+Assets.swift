@@ -3,22 +3,36 @@ internal import BrumeRecord
 
 /// The assets that a database's records name.
 extension Database {
-    /// Notes what a commit in the making makes records name, and name no longer.
-    func note(_ news: ZoneAssets.News) {
-        for record in news.named { reference(assetsOf: record) }
-        for record in news.dropped { assetReleases.append(record, at: sequence + 1) }
+    /// Notes what a commit in the making makes a record name, and name no longer. Before the record is put.
+    ///
+    /// - Parameter existing: The slot of its older version, where that is known.
+    func noteAssets(of record: SharedBytes, _ marks: RecordMarks, replacing existing: Int32?, inZoneAt index: Int) {
+        let known =
+            existing
+            ?? record.withUnsafeBytes {
+                zoneStates[index].liveSlot(of: String(decoding: StoredRecord.head(of: $0).name, as: UTF8.self))
+            }
+        let slots = zoneStates[index].slots
+        let older = known.flatMap { slots.marks(of: $0).contains(.assets) ? slots.bytes(of: $0) : nil }
+        if let older, marks.contains(.assets),
+            older.withUnsafeBytes({ older in record.withUnsafeBytes { StoredRecord.haveSameAssets(older, $0) } })
+        {
+            return
+        }
+        if marks.contains(.assets) { reference(assetsOf: record) }
+        if let older { assetReleases.append(older, at: sequence + 1) }
     }
 
     /// Notes that a commit in the making removes a zone.
     func noteAssets(ofRemovedZone zone: ZoneState) {
-        if zone.assets.holderCount > 0 { assetReleases.append(zone.slots, at: sequence + 1) }
+        if zone.assetHolderCount > 0 { assetReleases.append(zone.slots, at: sequence + 1) }
     }
 
     /// Counts the assets of all records that were loaded from a snapshot.
     ///
     /// - Complexity: O(records of zones with assets).
     func referenceLoadedAssets() {
-        for index in zoneStates.indices where zoneStates[index].assets.holderCount > 0 {
+        for index in zoneStates.indices where zoneStates[index].assetHolderCount > 0 {
             let slots = zoneStates[index].slots
             for slot in 0..<Int32(slots.count) where slots.marks(of: slot).contains(.assets) {
                 reference(assetsOf: slots.bytes(of: slot))

@@ -136,22 +136,20 @@ package final class Database {
     /// Changes a zone, and keeps the database's counts up to date. `change` must not use the database otherwise.
     func withZone<Value>(at index: Int, _ change: (inout ZoneState) -> Value) -> Value {
         if !queryRuns.isEmpty { keepForQueries(zoneAt: index) }
-        let (value, grownBytes, newRecords, newTombstones, changesPopulation, hasAssetNews) =
+        let (value, grownBytes, newRecords, newTombstones, changesPopulation) =
             zoneStates.withUnsafeMutableBufferPointer { zones in
                 let (bytes, tombstones) = (zones[index].storedBytes, zones[index].tombstoneCount)
                 let records = zones[index].liveCount
                 let value = change(&zones[index])
                 return (
                     value, zones[index].storedBytes - bytes, zones[index].liveCount - records,
-                    zones[index].tombstoneCount - tombstones, (zones[index].liveCount == 0) != (records == 0),
-                    zones[index].assets.hasNews
+                    zones[index].tombstoneCount - tombstones, (zones[index].liveCount == 0) != (records == 0)
                 )
             }
         storedBytes += grownBytes
         recordCount += newRecords
         tombstoneCount += newTombstones
         if changesPopulation { populationChanged(ofZoneAt: index) }
-        if hasAssetNews { note(zoneStates[index].assets.takeNews()) }
         return value
     }
 

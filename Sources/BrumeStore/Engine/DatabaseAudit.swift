@@ -79,8 +79,8 @@ extension Database {
             participantOperations: participantOperations.count,
             participantOperationBytes: participantOperations.bytes)
         audit.kept.assets = blobs.referenceCounts
-        for state in zoneStates where state.assets.holderCount > 0 {
-            audit.kept.assetHolders[state.incarnation] = state.assets.holderCount
+        for state in zoneStates where state.assetHolderCount > 0 {
+            audit.kept.assetHolders[state.incarnation] = state.assetHolderCount
         }
         for state in zoneStates where !state.sharing.isEmpty { audit.kept.sharing[state.incarnation] = state.sharing }
         audit.runs = runHistory.runs.count

@@ -39,7 +39,8 @@ struct ZoneState: Sendable {
     /// The zone's shares and their roots.
     private(set) var sharing = ZoneSharing()
     private(set) var quietEnd = QuietEnd()
-    var assets = ZoneAssets()
+    /// Records that name assets.
+    private(set) var assetHolderCount = 0
     /// What shares of records cover, and who takes part in them.
     var trees = SharedTrees()
     /// What each user's records take; a private database has none.
@@ -130,7 +131,6 @@ struct ZoneState: Sendable {
             }
         }
         var former: Kinship?
-        var keepsAssets = false
         if let known = found {
             slot = known
             replacesEntry = true
@@ -146,8 +146,7 @@ struct ZoneState: Sendable {
                 storedBytes -= slots.byteCount(of: known)
                 removeFromCreator(known)
                 removeFromSharing(known)
-                keepsAssets = self.keepsAssets(of: known, in: record, marks)
-                if !keepsAssets { removeFromAssets(known) }
+                if slots.marks(of: known).contains(.assets) { assetHolderCount -= 1 }
                 if case .unknown = change { removeReferences(of: known) }
                 slots.replace(known, with: record, marks: marks, position: position)
             }
@@ -167,7 +166,7 @@ struct ZoneState: Sendable {
         storedBytes += record.count
         addToCreator(slot)
         if marks.contains(.sharing) { sharing.add(slots[slot], at: slot) }
-        if marks.contains(.assets), !keepsAssets { assets.add(slots.bytes(of: slot)) }
+        if marks.contains(.assets) { assetHolderCount += 1 }
         switch change {
         case .unknown: addReferences(of: slot)
         case .none: break
@@ -198,7 +197,7 @@ struct ZoneState: Sendable {
         storedBytes -= slots.byteCount(of: slot)
         removeFromCreator(slot)
         removeFromSharing(slot)
-        removeFromAssets(slot)
+        if slots.marks(of: slot).contains(.assets) { assetHolderCount -= 1 }
         noteDeletionInTrees(slot, at: position)
         let packedBytes = slots.packedBytes(of: slot)
         slots[slot] = .tombstone(name: isDefault ? "" : name, type: isDefault ? "" : type, position: position)
@@ -278,16 +277,6 @@ struct ZoneState: Sendable {
         if slots.marks(of: slot).contains(.sharing) { sharing.remove(slots[slot], at: slot) }
     }
 
-    /// Whether a newer version of a record names what the older one does.
-    private func keepsAssets(of slot: Int32, in newer: SharedBytes, _ marks: RecordMarks) -> Bool {
-        guard marks.contains(.assets), slots.marks(of: slot).contains(.assets) else { return false }
-        return slots.withBytes(of: slot) { older in newer.withUnsafeBytes { StoredRecord.haveSameAssets(older, $0) } }
-    }
-
-    private mutating func removeFromAssets(_ slot: Int32) {
-        if slots.marks(of: slot).contains(.assets) { assets.remove(slots.bytes(of: slot)) }
-    }
-
     /// ``sharing``, found anew.
     var searchedSharing: ZoneSharing {
         var sharing = ZoneSharing()
@@ -322,7 +311,7 @@ struct ZoneState: Sendable {
             let slot = first + Int32(index)
             addReferences(of: slot)
             if slots.marks(of: slot).contains(.sharing) { sharing.add(slots[slot], at: slot) }
-            if slots.marks(of: slot).contains(.assets) { assets.noteLoaded() }
+            if slots.marks(of: slot).contains(.assets) { assetHolderCount += 1 }
         }
         for record in records.covered {
             trees.load(first + Int32(record.slot), tree: record.tree, entered: record.entered)

@@ -13,6 +13,9 @@ extension Database {
         _ record: SharedBytes, marks: RecordMarks, at position: ChangePosition, replacing existing: Int32? = nil,
         references: ReferenceChange = .unknown, inZoneAt index: Int
     ) -> Int32 {
+        if marks.contains(.assets) || zoneStates[index].assetHolderCount > 0 {
+            noteAssets(of: record, marks, replacing: existing, inZoneAt: index)
+        }
         guard !zoneIndexes.isEmpty, let indexes = zoneIndexes[zoneStates[index].incarnation] else {
             let slot = withZone(at: index) {
                 $0.put(
@@ -42,6 +45,7 @@ extension Database {
         _ slot: Int32, at position: ChangePosition, inZoneAt index: Int, references: RecordReferences? = nil
     ) {
         let old = zoneStates[index][slot]
+        if old.marks.contains(.assets) { assetReleases.append(old.bytes, at: sequence + 1) }
         let limit = tombstoneLimit(ofZoneAt: index)
         withZone(at: index) {
             $0.delete(slot, at: position, tombstoneLimit: limit, references: references)
