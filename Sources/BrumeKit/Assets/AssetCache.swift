@@ -23,7 +23,7 @@ internal import Foundation
 ///
 /// All calls block. They may be made from any thread; the cache's lock is not held while contents are read or written.
 final class AssetCache: Sendable {
-    /// Whose contents, and of which database: for a shared zone its owner's.
+    /// The account and the database that the contents belong to; for a shared zone the database of its owner.
     struct Location: Hashable, Sendable {
         /// The account's user record name; nil without an account.
         let account: String?

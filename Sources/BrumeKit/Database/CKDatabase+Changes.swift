@@ -157,7 +157,7 @@ extension CKDatabase {
     /// A page of a zone's changes, oldest first.
     struct RecordZoneChangePage {
         var records: [CKRecord]
-        /// Of records of which an asset is not available; these have no file for it.
+        /// Errors of records that have an asset without a file: its content was not available.
         var failures: [CKRecord.ID: CKError] = [:]
         var deletions: [RecordZoneChange.Deletion]
         var changeToken: CKServerChangeToken

@@ -218,7 +218,7 @@ extension CKReference: FieldValueConvertible {
 }
 
 extension CKAsset: FieldValueConvertible {
-    /// Of what a record names on the server already. Files are no values until they are uploaded.
+    /// The value of an asset that the server has already. Throws for a file: it becomes a value when it is uploaded.
     func fieldValue(in zoneID: CKRecordZone.ID) throws(UnsupportedFieldValue) -> FieldValue {
         guard let stored else {
             throw UnsupportedFieldValue(reason: "a file has to be set in a record, which uploads it when it is saved")

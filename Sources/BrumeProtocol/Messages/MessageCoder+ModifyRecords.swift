@@ -66,8 +66,10 @@ extension MessageCoder {
                     guard receipts.count <= Limits.receiptsPerRequest else {
                         throw ServiceError(
                             .limitExceeded,
-                            "a request has more than \(Limits.receiptsPerRequest) receipts of assets, which is the limit:"
-                                + " send fewer records at a time")
+                            """
+                            a request has more than \(Limits.receiptsPerRequest) receipts of assets, which is the \
+                            limit: send fewer records at a time
+                            """)
                     }
                 }
             }
@@ -98,8 +100,9 @@ extension MessageCoder {
             throw ServiceError(
                 .limitExceeded,
                 """
-                a request holds \(count) assets, and places and references in lists; the limit is \(Limits.listMessagesPerRequest): \
-                send fewer records at a time, and spread longer lists over several records
+                a request holds \(count) assets, and places and references in lists; the limit is \
+                \(Limits.listMessagesPerRequest): send fewer records at a time, and spread longer lists over \
+                several records
                 """)
         }
     }

@@ -86,14 +86,20 @@ package final class FolderBlobStore: BlobStore {
         if folders.withLock({ exchange(&$0[database]!.isRecovered, with: true) }) { return }
         for upload in try folder.recoverUploads() {
             switch upload {
-            case .begun(let identity, _), .complete(let identity, _): try keep(identity, of: database, in: folder)
+            case .begun(let identity, let byteCount): try keep(identity, byteCount, of: database, in: folder)
+            case .complete(let identity, _): try keep(identity, 0, of: database, in: folder)
             }
         }
     }
 
     /// Something is kept of an upload that was left, and nothing more of those that have to go for it.
-    func keep(_ upload: BlobUpload.Identity, of database: DatabaseID, in folder: BlobFolder) throws(DiskError) {
-        for old in folders.withLock({ $0[database]!.kept.add(upload) }) { _ = try folder.forget(old) }
+    ///
+    /// - Parameter byteCount: Bytes of it that are kept: none when it has become a blob.
+    func keep(
+        _ upload: BlobUpload.Identity, _ byteCount: UInt64, of database: DatabaseID, in folder: BlobFolder
+    ) throws(DiskError) {
+        let surplus = folders.withLock { $0[database]!.kept.add(upload, byteCount: byteCount) }
+        for old in surplus { _ = try folder.forget(old) }
     }
 
     // MARK: Blobs

@@ -76,7 +76,7 @@ final class FolderUpload: StoredUpload, @unchecked Sendable {
         perform(done) { [self] () throws(DiskError) in
             try folder.seal(upload, as: name)
             try folder.syncNames(of: [name])
-            try keepNote()
+            try keepNote(0)
         }
     }
 
@@ -87,7 +87,7 @@ final class FolderUpload: StoredUpload, @unchecked Sendable {
                 guard try folder.isDurable(name), try folder.contentByteCount(of: name) == upload.identity.byteCount
                 else { return done(.missing) }
                 try upload.end(as: name)
-                try keepNote()
+                try keepNote(0)
                 done(nil)
             } catch {
                 failure = store.failure(error)
@@ -109,12 +109,12 @@ final class FolderUpload: StoredUpload, @unchecked Sendable {
     func close() {
         add { [self] in
             upload.close()
-            do throws(DiskError) { try keepNote() } catch { _ = store.failure(error) }
+            do throws(DiskError) { try keepNote(upload.durableByteCount) } catch { _ = store.failure(error) }
         }
     }
 
     /// What is noted of an upload is there when it is closed.
-    private func keepNote() throws(DiskError) {
-        if upload.durableByteCount > 0 { try store.keep(upload.identity, of: database, in: folder) }
+    private func keepNote(_ byteCount: UInt64) throws(DiskError) {
+        if upload.durableByteCount > 0 { try store.keep(upload.identity, byteCount, of: database, in: folder) }
     }
 }

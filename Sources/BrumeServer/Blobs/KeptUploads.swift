@@ -2,26 +2,44 @@ internal import BrumeModel
 internal import BrumeStore
 
 /// The uploads to a database of which something is kept and that nobody has open: a few of each user, since nobody has
-/// asked for their room. Those that were left longest ago go first.
+/// asked for their room. Those that were left longest ago go first; the one that was left last stays, whatever it has.
 struct KeptUploads {
     /// As many as an app has under way when its device loses the network.
     static let perUser = 16
+    /// Bytes of a user's uploads that are kept together.
+    static let bytesPerUser: UInt64 = 1024 * 1024 * 1024
 
-    /// In the order in which they were left.
-    private var uploads: [BlobUpload.Identity] = []
+    private struct Kept {
+        let upload: BlobUpload.Identity
+        let byteCount: UInt64
+    }
+
+    /// Those of each user, in the order in which they were left.
+    private var uploads: [String: [Kept]] = [:]
 
     /// Somebody goes on with an upload, or it is gone.
     mutating func remove(_ upload: BlobUpload.Identity) {
-        uploads.removeAll { $0.id == upload.id && $0.user == upload.user }
+        guard var kept = uploads[upload.user] else { return }
+        kept.removeAll { $0.upload.id == upload.id }
+        uploads[upload.user] = kept.isEmpty ? nil : kept
     }
 
     /// An upload was left. Returns those that are to be forgotten for it.
-    mutating func add(_ upload: BlobUpload.Identity) -> [BlobUpload.Identity] {
+    ///
+    /// - Parameter byteCount: What is kept of it: none when it has become a blob.
+    mutating func add(_ upload: BlobUpload.Identity, byteCount: UInt64) -> [BlobUpload.Identity] {
         remove(upload)
-        uploads.append(upload)
-        let count = uploads.count { $0.user == upload.user }
-        let surplus = uploads.filter { $0.user == upload.user }.prefix(max(0, count - KeptUploads.perUser))
-        for old in surplus { remove(old) }
-        return Array(surplus)
+        var kept = uploads[upload.user] ?? []
+        kept.append(Kept(upload: upload, byteCount: byteCount))
+        var bytes = kept.reduce(0) { $0 + $1.byteCount }
+        var surplus = 0
+        while surplus < kept.count - 1, kept.count - surplus > KeptUploads.perUser || bytes > KeptUploads.bytesPerUser {
+            bytes -= kept[surplus].byteCount
+            surplus += 1
+        }
+        let forgotten = kept.prefix(surplus).map(\.upload)
+        kept.removeFirst(surplus)
+        uploads[upload.user] = kept
+        return forgotten
     }
 }

@@ -12,8 +12,10 @@ extension Shard {
         guard let store = server.blobs, server.configuration.assetLimitBytes > 0 else {
             throw ServiceError(
                 .serverRejectedRequest,
-                "this server keeps no assets; ask its operator (brume serve --asset-limit), or store small contents as bytes"
-            )
+                """
+                this server keeps no assets; ask its operator (brume serve --asset-limit), or store small contents as \
+                bytes
+                """)
         }
         try server.beginTransfer(of: responder.client.share)
         let transfer: Transfer
@@ -48,8 +50,8 @@ extension Shard {
             throw ServiceError(
                 .quotaExceeded,
                 """
-                uploads that no record names hold as many bytes as they may: save the records that they are for, or wait \
-                a day
+                uploads that no record names hold as many bytes as they may: save the records that they are for, or \
+                wait a day
                 """)
         }
         return UploadReservation(request.byteCount, by: caller.user, in: loaded, of: self)

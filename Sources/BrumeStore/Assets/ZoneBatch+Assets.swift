@@ -28,8 +28,10 @@ extension ZoneBatch {
         guard named.count <= Limits.assetsPerRecord else {
             throw ServiceError(
                 .limitExceeded,
-                "a record would have more than \(Limits.assetsPerRecord) assets, the most that one may have: use several"
-            )
+                """
+                a record would have more than \(Limits.assetsPerRecord) assets, the most that one may have: use \
+                several records
+                """)
         }
         return named.count > 0
     }

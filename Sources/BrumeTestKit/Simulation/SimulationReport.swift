@@ -126,6 +126,7 @@ package struct SimulationReport: Sendable {
             + "revocations \(revocations), shares saved \(sharesSaved), their URLs followed \(linksFollowed), "
             + "access asked for \(accessRequests), shares accepted \(sharesAccepted), pages of others' zones \(sharedPages), "
             + "writes there \(sharedWrites), shares left \(sharesLeft), assets uploaded \(assetsUploaded), "
-            + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), recounts \(audits), events \(events)"
+            + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), "
+            + "recounts \(audits), events \(events)"
     }
 }

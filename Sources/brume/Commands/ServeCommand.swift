@@ -63,7 +63,8 @@ enum ServeCommand {
                 "memory-budget", "SIZE",
                 "about what databases may take in memory, such as 512MiB; idle ones are dropped (default: no bound)"),
             OptionDefinition(
-                "asset-limit", "SIZE", "what one asset (CKAsset) may have, such as 250MiB; 0: no assets", fallback: "0"),
+                "asset-limit", "SIZE", "what one asset (CKAsset) may have, such as 250MiB; 0: no assets",
+                fallback: "0"),
             OptionDefinition(
                 "check-snapshots", "WHEN",
                 "start: read all of them before serving; background: behind it; auto: before, unless they are many",
@@ -112,9 +113,9 @@ enum ServeCommand {
             """,
             CommandOptions.quotaNote,
             """
-            Assets are new, and off unless --asset-limit is given: brume backup, verify and export do not hold their contents yet. \
-            Copy the folder assets/ of the data folder after each backup, and put it back before a restored server starts; \
-            assets count to no quota, but for 2 GiB of uploads that no record names.
+            Assets are new, and off unless --asset-limit is given: brume backup, verify and export do not hold their \
+            contents yet. Copy the folder assets/ of the data folder after each backup, and put it back before a \
+            restored server starts; assets count to no quota, but for 2 GiB of uploads that no record names.
             """,
             """
             Commands that take --data DIR reach it through a socket in that folder, as its user or root, and need no certificate and \

@@ -1,0 +1,35 @@
+import BrumeModel
+import BrumeStore
+import Testing
+
+@testable import BrumeServer
+
+@Suite("Uploads that were left")
+struct KeptUploadsTests {
+    private static func upload(_ number: Int, of user: String = "ada") -> BlobUpload.Identity {
+        let id = [UInt8](repeating: 0, count: UploadID.byteCount - 1) + [UInt8(number)]
+        return BlobUpload.Identity(id: UploadID(id)!, user: user, zone: "notes", byteCount: 1 << 40)
+    }
+
+    @Test("are as many of a user as there may be, and those that were left first go")
+    func count() {
+        var kept = KeptUploads()
+        for number in 0..<KeptUploads.perUser { #expect(kept.add(Self.upload(number), byteCount: 1) == []) }
+        #expect(kept.add(Self.upload(0), byteCount: 1) == [])
+        #expect(kept.add(Self.upload(100), byteCount: 1) == [Self.upload(1)])
+        kept.remove(Self.upload(2))
+        #expect(kept.add(Self.upload(101), byteCount: 1) == [])
+        #expect(kept.add(Self.upload(100, of: "bob"), byteCount: 1) == [])
+    }
+
+    @Test("hold a user's part of the disk together, and the one that was left last stays though it is larger")
+    func bytes() {
+        var kept = KeptUploads()
+        let half = KeptUploads.bytesPerUser / 2
+        for number in 0..<2 { #expect(kept.add(Self.upload(number), byteCount: half) == []) }
+        #expect(kept.add(Self.upload(2), byteCount: 0) == [])
+        #expect(kept.add(Self.upload(3), byteCount: 1) == [Self.upload(0)])
+        #expect(kept.add(Self.upload(4), byteCount: 3 * half) == [1, 2, 3].map { Self.upload($0) })
+        #expect(kept.add(Self.upload(5), byteCount: 0) == [Self.upload(4)])
+    }
+}
