@@ -147,7 +147,8 @@ final class AssetUpload: Transfer, @unchecked Sendable {
                 case .success(let ((copy?, name), _)): end(as: copy, orElse: name, upload)
                 case .success(let ((nil, name), _)): become(name, upload)
                 case .failure(let error):
-                    upload.discard()
+                    // What may be tried again shortly need not be sent again.
+                    if error.retryAfterMilliseconds > 0 { upload.close() } else { upload.discard() }
                     endReservation()
                     fail(error)
                 }
