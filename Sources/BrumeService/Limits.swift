@@ -278,8 +278,10 @@ package enum ServiceLimits {
     /// Assets that are released in one turn, some 200 nanoseconds each.
     static let assetsReleasedPerTurn = 2_000
     package static let assetSweepMilliseconds: UInt64 = 60_000
-    /// Assets of a database that one sweep removes.
+    /// Assets of a database that one sweep looks at.
     static let assetsSweptPerTurn = 4_096
+    /// Databases that are looked at in one turn of a sweep.
+    static let databasesSweptPerTurn = 16
     /// Seconds in which a receipt is good.
     package static let receiptSeconds: UInt32 = 24 * 60 * 60
     /// Bytes of an owner's uploads to their database that no record names, whatever its quota.

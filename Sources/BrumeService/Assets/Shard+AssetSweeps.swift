@@ -32,18 +32,29 @@ extension Shard {
     func sweepAssetsLater() {
         guard server.blobs != nil else { return }
         _ = loop.schedule(afterMilliseconds: server.configuration.assetSweepMilliseconds) { [unowned self] in
-            databases.forEach {
-                sweepAssets(of: $0)
-                lookThroughFolder(of: $0)
-            }
-            sweepAssetsLater()
+            sweepAssets(of: databaseIDs[...])
         }
     }
 
+    /// Looks for them in some of the databases that were in memory, and in the others in later turns.
+    private func sweepAssets(of ids: ArraySlice<DatabaseID>) {
+        for id in ids.prefix(ServiceLimits.databasesSweptPerTurn) {
+            guard let loaded = databases.known(id) else { continue }
+            sweepAssets(of: loaded)
+            lookThroughFolder(of: loaded)
+        }
+        let rest = ids.dropFirst(ServiceLimits.databasesSweptPerTurn)
+        if rest.isEmpty { return sweepAssetsLater() }
+        let next = OnLoop<Void> { [self] in sweepAssets(of: rest) }
+        loop.execute { next.body(()) }
+    }
+
     /// Looks through one of the folders of a database's assets for files that nobody knows, once since it was loaded:
-    /// what was uploaded before, and never named.
+    /// what was uploaded before, and never named. A server that takes no assets has none of that.
     private func lookThroughFolder(of loaded: LoadedDatabase) {
-        guard let store = server.blobs, loaded.nextBlobFolder < 256 else { return }
+        guard let store = server.blobs, server.configuration.assetLimitBytes > 0, loaded.nextBlobFolder < 256 else {
+            return
+        }
         let bucket = UInt8(loaded.nextBlobFolder)
         loaded.nextBlobFolder += 1
         // The database may leave the memory meanwhile: then nobody needs to know.
