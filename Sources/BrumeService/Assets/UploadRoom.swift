@@ -18,7 +18,9 @@ struct UploadRoom {
         return use.byteCount + byteCount <= limit
     }
 
-    mutating func reserve(_ byteCount: UInt64, of user: String) { uses[user, default: UploadUse()].reserved += byteCount }
+    mutating func reserve(_ byteCount: UInt64, of user: String) {
+        uses[user, default: UploadUse()].reserved += byteCount
+    }
 
     mutating func release(_ byteCount: UInt64, of user: String) {
         guard var use = uses[user] else { preconditionFailure("room for an upload is released that was not taken") }
