@@ -33,17 +33,20 @@ extension CKSyncEngine {
             var batch = RecordZoneChangeBatch()
             var byteCount = 0
             var storedByteCount = 0
+            var fileCount = 0
             var seen: Set<CKRecord.ID> = []
             var zoneIDs: Set<CKRecordZone.ID> = []
             /// Whether the item still fits. One that is too large by itself is sent by itself, so that the server says
             /// so.
-            func takes(_ id: CKRecord.ID, _ bytes: Int, storedBytes: Int = 0) -> Bool {
+            func takes(_ id: CKRecord.ID, _ bytes: Int, storedBytes: Int = 0, files: Int = 0) -> Bool {
                 storedByteCount += storedBytes
+                fileCount += files
                 byteCount += bytes + id.recordName.utf8.count + Self.itemOverheadBytes
                 if zoneIDs.insert(id.zoneID).inserted {
                     byteCount += id.zoneID.zoneName.utf8.count + id.zoneID.ownerName.utf8.count + Self.itemOverheadBytes
                 }
-                return byteCount <= Self.bytesMax && storedByteCount <= Self.storedBytesMax || batch.itemCount == 0
+                let isSmall = byteCount <= Self.bytesMax && storedByteCount <= Self.storedBytesMax
+                return isSmall && fileCount <= Limits.receiptsPerRequest || batch.itemCount == 0
             }
             let call = DelegateCall.current.flatMap { $0.isUnderWay ? $0 : nil }
             filling: for change in pendingChanges where batch.itemCount < Limits.itemsPerRequest {
@@ -59,9 +62,12 @@ extension CKSyncEngine {
                         batch.sayWrongRecord(record.recordID, for: id)
                         continue
                     }
-                    guard takes(id, record.outgoing().savedBytesMax, storedBytes: record.snapshot.storedBytesMax) else {
-                        break filling
-                    }
+                    let outgoing = record.outgoing()
+                    guard
+                        takes(
+                            id, outgoing.savedBytesMax, storedBytes: record.snapshot.storedBytesMax,
+                            files: outgoing.fileCount)
+                    else { break filling }
                     batch.recordsToSave.append(record)
                 }
             }
@@ -114,9 +120,21 @@ extension OutgoingRecord {
         let save = save(policy: .ifServerRecordUnchanged)
         var count = save.type.utf8.count + save.changeTag.utf8.count + CKRecord.ID.nameBytesMax
         count += shareSave?.encodedBytesMax ?? 0
+        // Files become assets with receipts.
+        count += fileCount * Asset.encodedBytesMax
         for (key, value) in save.fields { count += key.utf8.count + 16 + (value?.encodedBytesMax ?? 0) }
         return count
     }
+}
+
+extension OutgoingRecord {
+    /// How many assets it names that have to be uploaded, or are in a list with such.
+    var fileCount: Int { sent.local.assets.values.reduce(0) { $0 + $1.assets.count } }
+}
+
+extension Asset {
+    /// Its checksum, size and number, and a receipt, with their tags.
+    fileprivate static var encodedBytesMax: Int { AssetChecksum.byteCount + 32 + Limits.receiptBytes }
 }
 
 extension CKRecordID {

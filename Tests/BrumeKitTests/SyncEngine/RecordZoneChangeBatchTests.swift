@@ -54,6 +54,23 @@ struct RecordZoneChangeBatchTests {
         #expect(one?.recordsToSave.count == 1)
     }
 
+    @Test("has no more files than a request may have receipts, and room for what they become")
+    func files() async {
+        let changes = (0..<400).map { Sample.save("n\($0)") }
+        let several = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+            let record = record(id)
+            record["pages"] = (0..<11).map { CKAsset(fileURL: URL(fileURLWithPath: "/pages/\($0)")) }
+            return record
+        }
+        #expect(several?.recordsToSave.count == Limits.receiptsPerRequest / 11)
+        let large = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+            let record = record(id, bytes: 900_000)
+            record["pages"] = (0..<1_000).map { CKAsset(fileURL: URL(fileURLWithPath: "/pages/\($0)")) }
+            return record
+        }
+        #expect(large?.recordsToSave.count == 1)
+    }
+
     @Test("has room for a few large records of which little is sent, since the server saves each of them whole")
     func storedBytes() async throws {
         /// A record as the server has it, and one field that is to be sent.
