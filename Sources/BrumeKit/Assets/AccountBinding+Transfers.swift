@@ -29,21 +29,30 @@ extension AccountBinding {
         guard let id = UploadID(ContainerCore.newOperationID()) else { preconditionFailure("an id has 16 bytes") }
         let request = UploadRequest(database: database, zone: zone, id: id, byteCount: UInt64(file.byteCount))
         let opening = CoderPool.with { $0.encodeUploadMessage(.begin(request)) }
+        // What the server had when an upload went on.
+        var stored = 0
         return try await repeating(Way(method: .assetsUpload, options: options), opening: { opening }) {
-            (stream, _) throws(CKError) in
-            try await self.send(file, checksum, on: stream, progress: progress)
+            (stream, hasMoved) throws(CKError) in
+            switch try await self.uploadEvent(of: stream) {
+            case .asset(let asset):
+                // An earlier stream broke when the server had all of it.
+                return try AccountBinding.checked(asset, file, checksum)
+            case .offset(let start):
+                guard let offset = Int(exactly: start), offset <= file.byteCount else {
+                    throw .malformedResponse("an upload goes on behind the end of its file")
+                }
+                if offset > stored { hasMoved() }
+                stored = max(stored, offset)
+                return try await self.send(file, checksum, from: offset, on: stream, progress: progress)
+            }
         }
     }
 
     private func send(
-        _ file: AssetFile, _ checksum: AssetChecksum, on stream: TransferStream, progress: (Int) -> Void
+        _ file: AssetFile, _ checksum: AssetChecksum, from start: Int, on stream: TransferStream,
+        progress: (Int) -> Void
     ) async throws(CKError) -> Asset {
-        guard let first = try await next(stream), case .offset(let start) = try uploadEvent(first) else {
-            throw .malformedResponse("an upload does not begin with where it goes on")
-        }
-        guard var offset = Int(exactly: start), offset <= file.byteCount else {
-            throw .malformedResponse("an upload goes on behind the end of its file")
-        }
+        var offset = start
         while offset < file.byteCount {
             let count = min(Limits.assetChunkBytes, file.byteCount - offset)
             let bytes: [UInt8]
@@ -56,13 +65,25 @@ extension AccountBinding {
             guard file.isUnchanged() else { throw CKError(AssetError.fileModified(file.path)) }
             _ = try await send(CoderPool.with { $0.encodeUploadMessage(.end(checksum)) }, stream)
         }
-        guard let last = try await next(stream), case .asset(let asset) = try uploadEvent(last),
-            asset.checksum == checksum, asset.byteCount == UInt64(file.byteCount)
-        else { throw .malformedResponse("an upload does not end with its asset") }
+        guard case .asset(let asset) = try await uploadEvent(of: stream) else {
+            throw .malformedResponse("an upload does not end with its asset")
+        }
+        return try AccountBinding.checked(asset, file, checksum)
+    }
+
+    private static func checked(
+        _ asset: Asset, _ file: AssetFile, _ checksum: AssetChecksum
+    ) throws(CKError) -> Asset {
+        guard asset.checksum == checksum, asset.byteCount == UInt64(file.byteCount) else {
+            throw .malformedResponse("an upload ends with another asset")
+        }
         return asset
     }
 
-    private func uploadEvent(_ bytes: [UInt8]) throws(CKError) -> UploadEvent {
+    private func uploadEvent(of stream: TransferStream) async throws(CKError) -> UploadEvent {
+        guard let bytes = try await next(stream) else {
+            throw .malformedResponse("an upload ends without its asset")
+        }
         do throws(ServiceError) {
             return try CoderPool.with { (coder) throws(ServiceError) in
                 try bytes.decoded { (bytes) throws(ServiceError) in try coder.decodeUploadEvent(bytes) }
@@ -123,9 +144,10 @@ extension AccountBinding {
             } catch let failure {
                 error = failure
             }
-            way.attempts += 1
+            // While the server has no place for it, or still holds the stream that broke, it waits its turn.
+            if !error.tellsToWait { way.attempts += 1 }
             guard error.isOfTransfer, way.attempts < ClientSessionLimits.transferAttempts, !isEnded else { throw error }
-            let pause = error.retryAfterSeconds ?? 0.1 * Double(way.attempts)
+            let pause = error.retryAfterSeconds ?? 0.1 * Double(max(way.attempts, 1))
             do { try await Task.sleep(nanoseconds: UInt64(pause * 1e9)) } catch {
                 throw CKError(ServiceError.cancelled)
             }
@@ -160,6 +182,9 @@ extension AccountBinding {
 }
 
 extension CKError {
+    /// Whether a transfer that ended with it is only too early. The operation's deadline bounds how often.
+    var tellsToWait: Bool { code == .requestRateLimited || code == .zoneBusy }
+
     /// Whether a transfer that ended with it may be begun again where it stopped.
     fileprivate var isOfTransfer: Bool {
         switch code {

@@ -7,7 +7,8 @@ extension CKDatabase {
     ///
     /// - Returns: The part, and the results of what is not sent: records whose files can't be uploaded, and with them
     ///   their zones, where all of a zone is saved or nothing.
-    /// - Throws: What ends the whole request: no connection, or a transfer that broke.
+    /// - Throws: What ends the whole request: no connection, or a transfer that broke. All else fails the record alone,
+    ///   such as a server that keeps no assets.
     func uploadingAssets(
         of part: RecordModification.Part, _ options: CallOptions
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
@@ -22,7 +23,7 @@ extension CKDatabase {
                 do throws(CKError) {
                     zone.saves[index] = try await uploading(zone.saves[index], options)
                 } catch {
-                    guard error.isOfOneAsset else { throw error }
+                    if error.isOfEveryRequest || error.tellsToWait { throw error }
                     failures[zone.saves[index].record.recordID] = error
                     // The other files would be uploaded in vain.
                     if part.request.isAtomic, !zone.id.isDefault { break }
@@ -76,17 +77,5 @@ extension CKDatabase {
             outgoing.sent.uploaded(named.map(\.withoutReceipt), isList: field.isList, forKey: key)
         }
         return outgoing
-    }
-}
-
-extension CKError {
-    /// Whether it is about one file: the other records of the request may be saved.
-    fileprivate var isOfOneAsset: Bool {
-        switch code {
-        case .assetFileNotFound, .assetFileModified, .assetNotAvailable, .limitExceeded, .quotaExceeded, .zoneNotFound,
-            .userDeletedZone, .permissionFailure:
-            true
-        default: false
-        }
     }
 }
