@@ -17,6 +17,13 @@ struct AssetContents: Sendable {
         set { files[asset.withoutReceipt] = newValue }
     }
 
+    /// Takes the files of assets that have them.
+    mutating func add(_ assets: [CKAsset]) {
+        for asset in assets {
+            if let stored = asset.stored, let url = asset.fileURL { self[stored] = File(url: url, lease: asset.lease) }
+        }
+    }
+
     mutating func merge(_ other: AssetContents) { files.merge(other.files) { $1 } }
 
     /// Forgets the files of assets that none of the values names.

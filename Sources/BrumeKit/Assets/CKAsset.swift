@@ -42,6 +42,19 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         (self.stored, self.origin, lease) = (stored.withoutReceipt, origin, file?.lease)
     }
 
+    /// What a record may name of it without its content, because the server's version names it; nil for what has to be
+    /// uploaded.
+    ///
+    /// A record of the same id may be another one's: in another database, or made again. So its version has to say so,
+    /// unless there is no file to upload: then the server decides.
+    ///
+    /// - Parameter base: The version that the record's edits started from.
+    func kept(by record: CKRecord.ID, _ base: CKRecordState.Base?) -> Asset? {
+        guard let stored, origin == record else { return nil }
+        if fileURL == nil { return stored }
+        return base?.fields.values.contains { $0.assets.contains(stored) } == true ? stored : nil
+    }
+
     // MARK: Archiving
 
     /// Archives are read under secure coding.

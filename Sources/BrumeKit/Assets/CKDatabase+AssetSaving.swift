@@ -51,13 +51,14 @@ extension CKDatabase {
         _ outgoing: OutgoingRecord, _ options: CallOptions
     ) async throws(CKError) -> OutgoingRecord {
         var outgoing = outgoing
+        outgoing.sentBeforeUpload = outgoing.sent
         let id = outgoing.record.recordID
         let scope = try requestScope()
         for (key, field) in outgoing.sent.local.assets.sorted(by: { $0.key < $1.key }) {
             var named: [Asset] = []
             for asset in field.assets {
                 // What this record names on the server it may keep without its content.
-                if let stored = asset.stored, asset.origin == id {
+                if let stored = asset.kept(by: id, outgoing.sent.base) {
                     named.append(stored)
                     continue
                 }

@@ -23,8 +23,8 @@ struct LocalFields: Sendable {
 
         /// The value where all are assets that the record itself names on the server; nil where something has to be
         /// uploaded.
-        func value(keptBy record: CKRecord.ID) -> FieldValue? {
-            let stored = assets.compactMap { $0.origin == record ? $0.stored : nil }
+        func value(keptBy record: CKRecord.ID, _ base: CKRecordState.Base?) -> FieldValue? {
+            let stored = assets.compactMap { $0.kept(by: record, base) }
             guard stored.count == assets.count else { return nil }
             return isList ? .assets(stored) : .asset(stored[0])
         }

@@ -7,6 +7,8 @@ package struct OutgoingRecord: Sendable {
     /// ``CKRecord/applySaved(_:fieldsOmitted:of:context:)``.
     package let record: CKRecord
     var sent: CKRecordState
+    /// The same before its files were uploaded, if any were: another save has to upload them anew.
+    var sentBeforeUpload: CKRecordState?
     /// The fields with assets that were uploaded for the save, with their receipts.
     var receipts: [String: FieldValue] = [:]
     /// What else a share held.
@@ -42,8 +44,8 @@ package struct OutgoingRecord: Sendable {
     /// What the save says of the share that the record is; nil for all other records.
     package var shareSave: ShareSave? { try? share?.save.get() }
 
-    /// The record as it was sent, for a conflict's `ClientRecord`.
-    package func clientRecord() -> CKRecord { version(sent, share?.sent) }
+    /// The record as it was sent, for a conflict's `ClientRecord`. Its new files are files.
+    package func clientRecord() -> CKRecord { version(sentBeforeUpload ?? sent, share?.sent) }
 
     /// The version that the sent edits started from, for a conflict's `AncestorRecord`; nil when it is not known, as
     /// for a new record or one made from archived system fields.

@@ -165,8 +165,9 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         }
         if let object, let assets = LocalFields.Assets(object) {
             return state.withLock { state in
-                if let kept = assets.value(keptBy: recordID) {
+                if let kept = assets.value(keptBy: recordID, state.base) {
                     state.set(kept, forKey: key)
+                    state.contents.add(assets.assets)
                 } else {
                     state.set(assets, forKey: key)
                 }

@@ -113,10 +113,16 @@ extension LocalFields {
         let paths = coder.stringsIfPresent(forKey: ArchiveKey.assetPaths) ?? []
         let lists = Set(coder.stringsIfPresent(forKey: ArchiveKey.listKeys) ?? [])
         guard keys.count == paths.count, keys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
-        // An asset of another record, whose file was not on this device, is not archived.
         for (key, path) in zip(keys, paths) where !path.isEmpty {
             let asset = CKAsset(fileURL: URL(fileURLWithPath: path))
             assets[key] = Assets(assets: (assets[key]?.assets ?? []) + [asset], isList: lists.contains(key))
+        }
+        // What had no file on this device is not archived. A save without it would remove it from the server.
+        for (key, path) in zip(keys, paths) where path.isEmpty {
+            assets[key] = nil
+            refused[.field(key)] =
+                "field \(key.quotedName) held an asset without its file when the record was archived; fetch the record "
+                + "with this key, and set the field anew"
         }
         guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.encrypted) else { return nil }
         encrypted = fields

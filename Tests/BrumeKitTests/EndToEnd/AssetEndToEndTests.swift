@@ -94,7 +94,8 @@ struct AssetEndToEndTests {
         records[2]["photo"] = CKAsset(fileURL: try file("there", content(5)))
         let results = try await database.modifyRecords(saving: records, deleting: []).saveResults
         for record in records[..<2] {
-            #expect(throws: CKError.self) { try #require(results[record.recordID]).get() }
+            let error = #expect(throws: CKError.self) { try #require(results[record.recordID]).get() }
+            #expect(error?.code == .assetFileNotFound)
             #expect((record["photo"] as? CKAsset)?.fileURL != nil)
         }
         #expect(try read(try #require(results[records[2].recordID]).get()["photo"]) == content(5))
