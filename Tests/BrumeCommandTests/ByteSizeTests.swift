@@ -21,6 +21,14 @@ struct ByteSizeTests {
         ] { #expect(ByteSize(bytes: bytes).figures == text) }
     }
 
+    @Test("in a sentence a size has one place behind the point of its largest unit")
+    func rounded() {
+        for (bytes, text) in [
+            (0, "0 bytes"), (1, "1 byte"), (1_023, "1023 bytes"), (1_024, "1.0 KiB"), (1_048_575, "1023.9 KiB"),
+            (1_572_864, "1.5 MiB"), (5 << 30, "5.0 GiB"), (3 << 40, "3.0 TiB"),
+        ] { #expect(ByteSize(bytes: bytes).rounded == text) }
+    }
+
     @Test(
         "what is no size is refused",
         arguments: ["", "MiB", "-1", "+1", "1.5GiB", "512MB", "1 GiB", "9999999999TiB", "１"])

@@ -26,6 +26,15 @@ struct ByteSize: Equatable {
         return text == String(bytes) ? count : "\(text) (\(count))"
     }
 
+    /// The size for a sentence, to a tenth of its unit: `1.5 MiB`, `100 bytes`.
+    var rounded: String {
+        let units: [(suffix: String, bytes: Int)] = [
+            ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10),
+        ]
+        guard let unit = units.first(where: { bytes >= $0.bytes }) else { return CountText.text(bytes, "byte") }
+        return "\(bytes / unit.bytes).\(bytes % unit.bytes * 10 / unit.bytes) \(unit.suffix)"
+    }
+
     /// Reads a whole number with KiB, MiB, GiB, TiB or no unit. Returns nil for anything else, and for a size that
     /// overflows.
     init?(_ text: String) {

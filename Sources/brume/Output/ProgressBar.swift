@@ -10,6 +10,8 @@ struct ProgressBar {
     private let startNanoseconds: UInt64
     private var shownNanoseconds: UInt64?
 
+    /// The unit whose counts are shown in KiB, MiB and so on.
+    static let bytes = "bytes"
     /// The shortest time between two redraws on a terminal: more would flicker.
     static let redrawNanoseconds: UInt64 = 100_000_000
     /// The shortest time between two lines elsewhere: enough to see in a log that it is alive.
@@ -40,12 +42,16 @@ struct ProgressBar {
         let seconds = Double(nowNanoseconds - startNanoseconds) / 1e9
         let rate = seconds > 0 ? UInt64(Double(count) / seconds) : 0
         let percent = String(Int(fraction * 100))
-        let right = "\(percent)% \(count) \(unit), \(rate)/s"
+        let right = "\(percent)% \(text(count)), \(unit == Self.bytes ? text(rate) : "\(rate)")/s"
         guard isTerminal else { return "\(title): \(right)\n" }
         let width = min(40, columns - title.count - right.count - 5)
         guard width >= 8 else { return "\r\u{1B}[K\(title) \(right)" }
         let filled = Int(fraction * Double(width))
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
         return "\r\u{1B}[K\(title) \(bar) \(right)"
+    }
+
+    private func text(_ count: UInt64) -> String {
+        unit == Self.bytes ? ByteSize(bytes: Int(clamping: count)).rounded : "\(count) \(unit)"
     }
 }
