@@ -37,6 +37,9 @@ package enum StoreLimits {
     /// Bytes of a file in a backup file that is neither journal nor snapshot: the account file has the largest.
     package static let backupOtherBytes: UInt64 = 256 * 1024 * 1024
 
+    /// Assets that are missing or damaged, of which a verification tells one by one: it counts the others.
+    package static let assetProblems = 100
+
     /// Bytes of a schema file: two texts of the largest size and the members of their roles, with room.
     package static let schemaFileBytes: UInt64 = 64 * 1024 * 1024
 

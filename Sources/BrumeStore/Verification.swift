@@ -1,8 +1,9 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Checks a whole data folder without changing it: every segment, batch, entry, snapshot, schema and `brume.meta`, and
-/// that everything exists that has to (``ManifestFile``, ``JournalExtent``).
+/// Checks a whole data folder without changing it: every segment, batch, entry, snapshot, schema and `brume.meta`, the
+/// contents of the assets that records name, and that everything exists that has to (``ManifestFile``,
+/// ``JournalExtent``).
 ///
 /// For a folder that no server uses, or a ``BackupFileDisk``. It replays as recovery does, and goes on after damage
 /// where it can: each snapshot is looked at by itself, the journal up to its first damage.
@@ -33,7 +34,9 @@ package struct Verification: Equatable, Sendable {
         }
     }
 
+    /// What is wrong, assets left out.
     package private(set) var problems: [Problem] = []
+    package private(set) var assets = AssetVerification()
     package private(set) var segments = 0
     package private(set) var batches = 0
     package private(set) var entries = 0
@@ -54,15 +57,17 @@ package struct Verification: Equatable, Sendable {
     /// Files that have to exist, and don't.
     private var missing = Set<String>()
 
-    package var isSound: Bool { problems.isEmpty }
+    package var isSound: Bool { problems.isEmpty && assets.problems.isEmpty }
 
     /// Checks the folder that `disk` stands for. Throws only errors of the disk.
     ///
     /// - Parameters:
     ///   - others: What else the folder always has.
     ///   - memoryBytes: About what the databases may take that are held at a time; one is always held.
+    ///   - progress: Called with the number of bytes of assets that have been read: of these there is most.
     package init(
-        of disk: any Disk, others: [OtherFile] = [], memoryBytes: Int = StoreLimits.verificationBytes
+        of disk: any Disk, others: [OtherFile] = [], memoryBytes: Int = StoreLimits.verificationBytes,
+        progress: (UInt64) -> Void = { _ in }
     ) throws(DiskError) {
         var meta: MetaFile?
         do throws(StoreError) {
@@ -83,9 +88,10 @@ package struct Verification: Equatable, Sendable {
         } catch {
             try note(error, affects: "every commit from here on")
         }
-        try readSnapshots(on: disk, epoch: epoch, except: tails)
+        try readSnapshots(on: disk, epoch: epoch, except: tails, progress)
         try readSchemas(on: disk)
-        try replay(tails, on: disk, epoch: epoch, memoryBytes: memoryBytes)
+        try replay(tails, on: disk, epoch: epoch, memoryBytes: memoryBytes, progress)
+        try assets.countUnnamed(on: disk)
         if case .failure(let error) = journalEnd { try note(error, affects: "every commit from here on") }
         // No longer needed; two verifications with the same findings are equal.
         (manifest, extent, missing) = (nil, nil, [])
@@ -160,7 +166,7 @@ package struct Verification: Equatable, Sendable {
 
     /// Checks the snapshots of the databases that are not in the journal, one at a time.
     private mutating func readSnapshots(
-        on disk: any Disk, epoch: UInt32, except tails: [DatabaseID: Int]
+        on disk: any Disk, epoch: UInt32, except tails: [DatabaseID: Int], _ progress: (UInt64) -> Void
     ) throws(DiskError) {
         let others = Set(tails.keys.map { SnapshotFormat.path(of: $0, on: disk) })
         for name in try disk.list(SnapshotFormat.folder) where name.hasSuffix(SnapshotFormat.suffix) {
@@ -173,6 +179,7 @@ package struct Verification: Equatable, Sendable {
                 try check(path, holds: database)
                 snapshots += 1
                 count(database)
+                assets.check(database, on: disk, progress: progress)
             } catch {
                 try note(error, affects: "the database of this snapshot")
             }
@@ -191,7 +198,8 @@ package struct Verification: Equatable, Sendable {
 
     /// Loads the databases that are in the journal, group by group, and replays it over each.
     private mutating func replay(
-        _ tails: [DatabaseID: Int], on disk: any Disk, epoch: UInt32, memoryBytes: Int
+        _ tails: [DatabaseID: Int], on disk: any Disk, epoch: UInt32, memoryBytes: Int,
+        _ progress: (UInt64) -> Void
     ) throws(DiskError) {
         // In an order that does not depend on chance.
         let ids = tails.keys.map { (path: SnapshotFormat.path(of: $0, on: disk), id: $0) }.sorted { $0.path < $1.path }
@@ -199,6 +207,7 @@ package struct Verification: Equatable, Sendable {
         while next < ids.count {
             var group: [DatabaseID: Database] = [:]
             var bytes = 0
+            let first = next
             while next < ids.count, group.isEmpty || bytes < memoryBytes {
                 let id = ids[next].id
                 next += 1
@@ -214,7 +223,12 @@ package struct Verification: Equatable, Sendable {
                     try note(error, affects: "the database of this snapshot")
                 }
             }
-            if !group.isEmpty { try replay(over: group, on: disk) }
+            if group.isEmpty { continue }
+            try replay(over: group, on: disk)
+            for database in ids[first..<next].compactMap({ group[$0.id] }) {
+                count(database)
+                assets.check(database, on: disk, progress: progress)
+            }
         }
     }
 
@@ -242,7 +256,6 @@ package struct Verification: Equatable, Sendable {
             if case .disk(let error) = error { throw error }
         }
         problems += found
-        for database in group.values { count(database) }
     }
 
     private mutating func count(_ database: Database) {

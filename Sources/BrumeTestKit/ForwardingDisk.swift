@@ -26,6 +26,7 @@ extension ForwardingDisk {
     package func rename(_ path: String, to target: String) throws(DiskError) { try disk.rename(path, to: target) }
     package func remove(_ path: String) throws(DiskError) { try disk.remove(path) }
     package func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
+    package func listFolders(_ path: String) throws(DiskError) -> [String] { try disk.listFolders(path) }
     package func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
     package func syncDirectory(_ path: String) throws(DiskError) { try disk.syncDirectory(path) }
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }

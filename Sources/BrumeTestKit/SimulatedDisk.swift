@@ -276,6 +276,10 @@ package final class SimulatedDisk: Disk {
         try withState("readdir", path) { state in state.names.files(in: path) }
     }
 
+    package func listFolders(_ path: String) throws(DiskError) -> [String] {
+        try withState("readdir", path) { state in state.names.folders(in: path) }
+    }
+
     package func makeDirectory(_ path: String) throws(DiskError) {
         try changing("mkdir", path) { (state) throws(DiskError) in
             if !path.isEmpty { try Self.checkFolder(SimulatedNames.folder(of: path), for: path, state) }

@@ -32,9 +32,14 @@ struct SimulatedNames {
     func hasFolder(_ path: String) -> Bool { folders.contains(path) }
 
     /// The names of the files in a folder, sorted.
-    func files(in folder: String) -> [String] {
+    func files(in folder: String) -> [String] { Self.names(Array(current.keys), in: folder) }
+
+    /// The names of the folders in a folder, sorted.
+    func folders(in folder: String) -> [String] { Self.names(Array(folders), in: folder).filter { !$0.isEmpty } }
+
+    private static func names(_ paths: [String], in folder: String) -> [String] {
         let prefix = folder.isEmpty ? "" : folder + "/"
-        return current.keys.filter { $0.hasPrefix(prefix) && !$0.dropFirst(prefix.count).contains("/") }
+        return paths.filter { $0.hasPrefix(prefix) && !$0.dropFirst(prefix.count).contains("/") }
             .map { String($0.dropFirst(prefix.count)) }.sorted()
     }
 

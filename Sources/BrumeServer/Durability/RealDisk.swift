@@ -100,6 +100,10 @@ package final class RealDisk: Disk {
         return try translating(path) { () throws(SystemError) in try FileSystem.list(absolute(path)).sorted() }
     }
 
+    package func listFolders(_ path: String) throws(DiskError) -> [String] {
+        try list(path).filter { FileSystem.isDirectory(absolute(path.isEmpty ? $0 : "\(path)/\($0)")) }
+    }
+
     package func makeDirectory(_ path: String) throws(DiskError) {
         try translating(path) { () throws(SystemError) in try FileSystem.makeDirectory(absolute(path)) }
     }

@@ -11,6 +11,11 @@ package final class BackupFileDisk: Disk {
         var blocks: [UInt64] = []
     }
 
+    private struct Folder {
+        var files: [String] = []
+        var folders = Set<String>()
+    }
+
     private struct Open {
         let name: String
         /// The block that was read last, and its number in the file: reading goes forward in pieces.
@@ -26,6 +31,8 @@ package final class BackupFileDisk: Disk {
     private let file: DiskFile
     private let reader: Reader
     private let contents: [String: Content]
+    /// The names of the files and of the folders in each folder.
+    private let folders: [String: Folder]
     private let state = Lock(State())
 
     /// The size of the backup file itself.
@@ -46,6 +53,7 @@ package final class BackupFileDisk: Disk {
         do throws(StoreError) {
             var reader = try BackupFileReader(file, path: path, on: disk)
             contents = try Self.scan(&reader, others: others, progress)
+            folders = Self.folders(of: contents.keys)
             byteCount = reader.offset
             self.reader = Reader(reader)
         } catch {
@@ -130,6 +138,20 @@ package final class BackupFileDisk: Disk {
         return content
     }
 
+    private static func folders(of paths: some Sequence<String>) -> [String: Folder] {
+        var folders: [String: Folder] = [:]
+        for path in paths {
+            var folder = ""
+            let parts = path.split(separator: "/").map(String.init)
+            for part in parts.dropLast() {
+                folders[folder, default: Folder()].folders.insert(part)
+                folder += (folder.isEmpty ? "" : "/") + part
+            }
+            folders[folder, default: Folder()].files.append(parts[parts.count - 1])
+        }
+        return folders
+    }
+
     // MARK: Disk
 
     package func openForReading(_ path: String) throws(DiskError) -> DiskFile {
@@ -196,11 +218,8 @@ package final class BackupFileDisk: Disk {
         state.withLock { contents[$0.open[file.id]!.name]!.byteCount }
     }
 
-    package func list(_ path: String) throws(DiskError) -> [String] {
-        let prefix = path.isEmpty ? "" : path + "/"
-        return contents.keys.filter { $0.hasPrefix(prefix) && !$0.dropFirst(prefix.count).contains("/") }
-            .map { String($0.dropFirst(prefix.count)) }.sorted()
-    }
+    package func list(_ path: String) throws(DiskError) -> [String] { (folders[path]?.files ?? []).sorted() }
+    package func listFolders(_ path: String) throws(DiskError) -> [String] { (folders[path]?.folders ?? []).sorted() }
 
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
     package func makeContentHash() -> any ContentHash { disk.makeContentHash() }

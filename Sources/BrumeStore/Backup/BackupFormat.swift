@@ -34,7 +34,7 @@ enum BackupFormat {
     /// The bytes of a file block's content that are before the name.
     static let lengthBytes = 8
     static let endBytes = 16
-    /// The most bytes of a name: its folder, a slash, and what file systems take.
+    /// The most bytes of a name: its folders, slashes, and what file systems take; an asset's has 200 for its database.
     static let nameBytesLimit = 300
 
     enum Kind: UInt32 {
@@ -43,7 +43,8 @@ enum BackupFormat {
         case end = 3
     }
 
-    /// Whether a data folder may have a file of this name: its path or, for one in a folder, `folder/name`.
+    /// Whether a data folder may have a file of this name: its path or, for one in a folder, `folder/name`; for an
+    /// asset's, `assets/database/bucket/name`.
     ///
     /// - Parameter others: Files besides those of the store.
     static func isName(_ name: String, others: [String]) -> Bool {
@@ -53,13 +54,14 @@ enum BackupFormat {
         if let file = name.inFolder(JournalFormat.folder) { return JournalFormat.segmentNumber(ofFile: file) != nil }
         if let file = name.inFolder(SnapshotFormat.folder) { return SnapshotFormat.isFileName(file) }
         if let file = name.inFolder(SchemaFile.folder) { return SchemaFile.isFileName(file) }
-        return false
+        return BlobFiles.isPath(name)
     }
 
     /// The most bytes of a file of that name.
     static func byteLimit(ofFile name: String) -> UInt64 {
         if name.inFolder(SnapshotFormat.folder) != nil { return .max }
         if name.inFolder(JournalFormat.folder) != nil { return StoreLimits.backupSegmentBytes }
+        if name.inFolder(BlobFolder.root) != nil { return BlobFormat.fileBytesMax }
         return name == ManifestFile.path ? StoreLimits.manifestBytes : StoreLimits.backupOtherBytes
     }
 }

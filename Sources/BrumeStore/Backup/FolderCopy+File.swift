@@ -18,6 +18,10 @@ extension FolderCopy {
                     progress(done)
                 }
             }
+            try addAssets(to: &writer) { count in
+                done += count
+                progress(done)
+            }
             if kind == .inUse {
                 let segment = SegmentHeader(number: 1, firstBatch: 1, salt: salt, previousCRC: 0).encoded
                 let bytes =
@@ -39,13 +43,20 @@ extension FolderCopy {
     ) throws(DiskError) {
         let input = try disk.openForReading(path)
         defer { disk.close(input) }
+        try add(input, named: path, to: &writer, progress: progress)
+    }
+
+    /// Adds an open file.
+    func add(
+        _ input: DiskFile, named path: String, to writer: inout BackupFileWriter, progress: (UInt64) -> Void
+    ) throws(DiskError) {
         // An open file does not change: a newer one that takes its place meanwhile is another file.
         let size = try disk.size(of: input)
         try writer.begin(path, byteCount: size)
         var offset: UInt64 = 0
         while offset < size {
             let length = Int(min(UInt64(StoreLimits.backupBlockBytes), size - offset))
-            let bytes = try disk.read(input, at: offset, length: length)
+            let bytes = try read(input, of: path, at: offset, length: length)
             guard bytes.count == length else {
                 throw DiskError(call: "read", path: path, message: "the file became shorter while it was copied")
             }

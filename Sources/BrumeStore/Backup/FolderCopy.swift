@@ -6,6 +6,8 @@
 /// its place by a rename), so that each database is copied as it was at one commit. The server has to be asked for
 /// snapshots before: they hold what was committed until then. The copy gets a journal of its own, without entries.
 ///
+/// The contents of assets come behind the records, from either kind of folder.
+///
 /// The copy holds all that the folder's ``ManifestFile`` names, or no copy is made; it has a manifest of its own.
 ///
 /// `brume.meta` comes last. No server opens a folder that holds data and no such file, so that a copy that was cut
@@ -28,10 +30,13 @@ package struct FolderCopy: Sendable {
     /// The size of a journal without entries: a server makes its next segment as large as it is told to.
     static let emptyJournalBytes = 64 * 1024
 
-    /// What will be copied, `brume.meta` left out. In a folder that is in use a snapshot's size may change until then.
+    /// What will be copied, `brume.meta` and assets left out. In a folder that is in use a snapshot's size may change
+    /// until then.
     package let items: [Item]
-    /// The bytes of all items.
-    package var byteCount: UInt64 { items.reduce(0) { $0 + $1.byteCount } }
+    /// The assets' contents that will be copied, and their files' bytes, as long as the folder is not in use.
+    package let assets: (files: Int, byteCount: UInt64)
+    /// The bytes of all items and assets.
+    package var byteCount: UInt64 { items.reduce(assets.byteCount) { $0 + $1.byteCount } }
 
     let kind: Source
     let disk: any Disk
@@ -84,6 +89,7 @@ package struct FolderCopy: Sendable {
             var items: [Item] = []
             for path in paths { items.append(Item(path: path, byteCount: try FolderCopy.size(of: path, on: disk))) }
             self.items = items
+            assets = try BlobFiles(on: disk).count()
             for path in paths where present.contains(path) && manifest?.files[path] == nil {
                 manifest?.files[path] = 0
             }
@@ -99,9 +105,11 @@ package struct FolderCopy: Sendable {
     /// - Parameters:
     ///   - epoch: The copy's epoch; nil keeps the folder's. A folder that will be served gets another one.
     ///   - salt: Random, for a journal that is made; see ``JournalFormat``.
+    ///   - adopt: Asked for each asset whether an earlier copy's file has taken its place; nil copies all.
     ///   - progress: Called with the number of bytes that have been copied.
     package func run(
-        to target: any Disk, epoch: UInt32?, salt: UInt64, progress: (UInt64) -> Void
+        to target: any Disk, epoch: UInt32?, salt: UInt64, adopting adopt: Adoption? = nil,
+        progress: (UInt64) -> Void
     ) throws(StoreError) {
         do throws(DiskError) {
             try target.makeDirectory(JournalFormat.folder)
@@ -113,6 +121,10 @@ package struct FolderCopy: Sendable {
                     done += count
                     progress(done)
                 }
+            }
+            try copyAssets(to: target, adopting: adopt) { count in
+                done += count
+                progress(done)
             }
             if kind == .inUse {
                 _ = try JournalWriter(
@@ -132,17 +144,32 @@ package struct FolderCopy: Sendable {
     private func copy(_ path: String, to target: any Disk, progress: (UInt64) -> Void) throws(DiskError) {
         let input = try disk.openForReading(path)
         defer { disk.close(input) }
+        try copy(input, to: path, on: target, progress: progress)
+    }
+
+    /// Copies an open file.
+    func copy(
+        _ input: DiskFile, to path: String, on target: any Disk, progress: (UInt64) -> Void
+    ) throws(DiskError) {
         let output = try target.create(path)
         defer { target.close(output) }
         var offset: UInt64 = 0
         while true {
-            let bytes = try disk.read(input, at: offset, length: FolderCopy.chunkBytes)
+            let bytes = try read(input, of: path, at: offset, length: FolderCopy.chunkBytes)
             if !bytes.isEmpty { try target.write(bytes, to: output, at: offset) }
             offset += UInt64(bytes.count)
             progress(UInt64(bytes.count))
             if bytes.count < FolderCopy.chunkBytes { break }
         }
         try target.sync(output)
+    }
+
+    /// Reads a part of a file; see ``readAsset(_:at:length:)``.
+    func read(
+        _ input: DiskFile, of path: String, at offset: UInt64, length: Int
+    ) throws(DiskError) -> [UInt8] {
+        BlobFiles.isPath(path)
+            ? try readAsset(input, at: offset, length: length) : try disk.read(input, at: offset, length: length)
     }
 
     private static func size(of path: String, on disk: any Disk) throws(DiskError) -> UInt64 {

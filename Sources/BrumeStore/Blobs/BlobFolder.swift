@@ -26,7 +26,7 @@ package final class BlobFolder: Sendable {
         var isAbandoned = false
     }
 
-    private static let root = "assets"
+    static let root = "assets"
 
     let disk: any Disk
     private let path: String

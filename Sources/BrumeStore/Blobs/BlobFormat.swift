@@ -42,11 +42,12 @@ enum BlobFormat {
         return bytes
     }
 
+    /// Bytes of the largest file: more than the checksums of so many blocks take.
+    static let fileBytesMax = StoreLimits.assetBytes + StoreLimits.assetBytes / 1024
+
     /// How many bytes of content a file has that is so large; nil when no blob's file is.
     static func contentBytes(ofFile byteCount: UInt64) -> UInt64? {
-        guard (UInt64(footerBytes)...StoreLimits.assetBytes + StoreLimits.assetBytes / 1024).contains(byteCount) else {
-            return nil
-        }
+        guard (UInt64(footerBytes)...fileBytesMax).contains(byteCount) else { return nil }
         let rest = byteCount - UInt64(footerBytes)
         let blocks = (rest + UInt64(blockBytes) + 3) / UInt64(blockBytes + 4)
         guard rest >= blocks * 4, blockCount(of: rest - blocks * 4) == Int(blocks) else { return nil }

@@ -48,6 +48,17 @@ package struct BlobIndex {
         return counts
     }
 
+    /// The blobs that records name, and their bytes, in the order of their names.
+    ///
+    /// - Complexity: O(blobs · log blobs).
+    var referenced: [(name: BlobName, byteCount: UInt64)] {
+        var referenced: [(name: BlobName, byteCount: UInt64)] = []
+        blobs.forEach { name, entry in
+            if entry.references > 0 { referenced.append((name, entry.byteCount)) }
+        }
+        return referenced.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
+    }
+
     /// About what it takes in memory.
     var approximateBytes: Int { blobs.count * BlobTable.bytesPerBlob }
 
@@ -185,9 +196,6 @@ package struct BlobIndex {
     /// Every grace begins now at the earliest: the database was loaded, and nobody knows since when nothing has needed
     /// what nothing needs.
     package mutating func beginGraces(now: UInt32) { heldUntil = max(heldUntil, end(ofGraceFrom: now)) }
-
-    /// Lets nothing go until a time: a backup copies blobs meanwhile. Another one's time stands if it is later.
-    package mutating func hold(until time: UInt32) { heldUntil = max(heldUntil, time) }
 
     /// Marks blobs that may go, and returns them: their files are to be removed, however often that has to be tried,
     /// and then ``removed(_:)`` is called for each.

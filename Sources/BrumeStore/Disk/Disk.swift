@@ -42,6 +42,8 @@ package protocol Disk: AnyObject, Sendable {
     func remove(_ path: String) throws(DiskError)
     /// The names in a folder, sorted; none for a folder that does not exist.
     func list(_ path: String) throws(DiskError) -> [String]
+    /// The names of the folders in a folder, sorted; none for a folder that does not exist.
+    func listFolders(_ path: String) throws(DiskError) -> [String]
     /// Makes a folder; it is no error when it exists already.
     func makeDirectory(_ path: String) throws(DiskError)
     /// Makes the names in a folder durable. The data folder itself is the empty path.

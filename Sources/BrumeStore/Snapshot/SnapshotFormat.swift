@@ -87,8 +87,13 @@ package enum SnapshotFormat {
 
     /// Whether a snapshot's file may have the name, as far as that can be said without knowing its database.
     static func isFileName(_ name: String) -> Bool {
-        name.hasSuffix(suffix) && name.utf8.count <= nameLimit + suffix.utf8.count
-            && ["development+", "production+", "sha256+"].contains { name.hasPrefix($0) } && isEscaped(name)
+        name.hasSuffix(suffix) && isName(String(name.dropLast(suffix.utf8.count)))
+    }
+
+    /// Whether a database may have the name among others, as far as that can be said without knowing it.
+    static func isName(_ name: String) -> Bool {
+        name.utf8.count <= nameLimit && isEscaped(name)
+            && ["development+", "production+", "sha256+"].contains { name.hasPrefix($0) }
     }
 
     /// Whether a name holds nothing but what names of files are made of here.

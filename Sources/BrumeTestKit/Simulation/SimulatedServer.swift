@@ -11,6 +11,8 @@ internal import BrumeSystem
 /// `@unchecked Sendable`: a simulation has one thread.
 final class SimulatedServer: @unchecked Sendable {
     static let key = [UInt8](repeating: 0x42, count: 32)
+    /// So short that assets go within a run.
+    static let assetGraceSeconds: UInt64 = 20
 
     unowned let simulation: Simulation
     /// The machine's disk; another one after a backup was restored.
@@ -140,8 +142,7 @@ final class SimulatedServer: @unchecked Sendable {
             case .expiresGoodTokens: HistoryLimits(tombstonesPerZone: 2, deletedZones: 2, runs: 1)
             default: options.history
             }
-        // So short that assets go within a run.
-        configuration.service.assetGraceSeconds = 20
+        configuration.service.assetGraceSeconds = UInt32(Self.assetGraceSeconds)
         configuration.service.receiptSeconds = 30
         configuration.service.assetSweepMilliseconds = 4_000
         configuration.log = .none

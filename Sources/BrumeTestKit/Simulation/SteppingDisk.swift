@@ -24,4 +24,8 @@ final class SteppingDisk: ForwardingDisk, @unchecked Sendable {
         passTime()
         return try disk.list(path)
     }
+    func listFolders(_ path: String) throws(DiskError) -> [String] {
+        passTime()
+        return try disk.listFolders(path)
+    }
 }

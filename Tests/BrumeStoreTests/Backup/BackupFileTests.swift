@@ -50,6 +50,17 @@ struct BackupFileTests {
         return disk.contents(of: "x.brume")!
     }
 
+    /// A path that an asset's file may have, unless a part of it is another one.
+    private static func assetPath(
+        database: String = "development+private+a+b", bucket: String = "ab",
+        name: String = String(repeating: "ab", count: 32) + ".0123456789abcdef"
+    ) -> String {
+        "assets/\(database)/\(bucket)/\(name)"
+    }
+
+    @Test("a path that assets have is taken")
+    func assetPaths() throws { _ = try Self.open(Self.file([(Self.assetPath(), [1])])) }
+
     private static func filled() throws -> Folder {
         let folder = try SnapshotTests.filled()
         try folder.log.writeSnapshot(folder.desk.database.capture())
@@ -151,7 +162,12 @@ struct BackupFileTests {
             "snapshots/development+private+a+../../../x.snapshot", "snapshots/../snapshots/development+a.snapshot",
             "snapshots/development+private+a+b.snapshot.tmp", "snapshots/development+private+a\0+b.snapshot",
             "snapshots/development+private+é+b.snapshot",
-            "snapshots/development+private+" + String(repeating: "a", count: 300) + ".snapshot",
+            "snapshots/development+private+" + String(repeating: "a", count: 300) + ".snapshot", "assets/", "assets/x",
+            assetPath(bucket: "../x"), assetPath(bucket: "ac"), assetPath(bucket: "AB"), assetPath(database: ".."),
+            assetPath(database: "development+private+a+../b"), assetPath(database: "incoming"),
+            assetPath(name: String(repeating: "AB", count: 32) + ".0123456789abcdef"),
+            assetPath(name: String(repeating: "ab", count: 32) + ".0123456789abcde"), assetPath() + "/x",
+            "assets/" + assetPath(),
         ])
     func hostileNames(name: String) throws {
         Self.expectDamage(try Self.file([("accounts", [1]), (name, [1])]), "\(name)")

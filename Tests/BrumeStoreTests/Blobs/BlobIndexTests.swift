@@ -117,15 +117,6 @@ struct BlobIndexTests {
         #expect(index.takeUnneeded(now: .max - 1, limit: 9) == [])
     }
 
-    @Test("nothing goes while a backup holds it")
-    mutating func holding() {
-        index.found(Self.name(1), byteCount: 7, now: 0)
-        index.hold(until: 1000)
-        index.hold(until: 500)
-        #expect(index.takeUnneeded(now: 999, limit: 9) == [])
-        #expect(index.takeUnneeded(now: 1000, limit: 9) == [Self.name(1)])
-    }
-
     @Test("one look at it costs no more than it may")
     mutating func limits() {
         for content in UInt8.min...UInt8.max { index.found(Self.name(content), byteCount: 1, now: 0) }
@@ -227,8 +218,8 @@ struct BlobIndexTests {
                     blobs[name]!.promisedUntil = max(blobs[name]!.promisedUntil, until)
                 }
             case 12 where generator.oneIn(9):
-                heldUntil = max(heldUntil, now + 60)
-                index.hold(until: now + 60)
+                heldUntil = max(heldUntil, now + index.grace)
+                index.beginGraces(now: now)
             default: sweep()
             }
         }
