@@ -57,7 +57,7 @@ extension ClientSession {
                 try end.get()
                 return nil
             }
-            await wait(transfer: id)
+            await wait(transfer: id) { !transfers[id]!.inbox.isEmpty }
         }
     }
 
@@ -73,14 +73,20 @@ extension ClientSession {
                 perform(actions)
                 return true
             }
-            await wait(transfer: id)
+            await wait(transfer: id) { !transfers[id]!.inbox.isEmpty || machine.mayTransferSend(id: id) }
         }
     }
 
-    private func wait(transfer id: UInt64) async {
+    /// Waits until something happens to a stream.
+    ///
+    /// - Parameter isOver: Whether what is waited for is there. Others may have had the session between the caller's
+    ///   look and this one, so it is asked again.
+    private func wait(transfer id: UInt64, unless isOver: () -> Bool) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard transfers[id] != nil else { return continuation.resume() }
+                guard let transfer = transfers[id], transfer.end == nil, !isOver(), !Task.isCancelled else {
+                    return continuation.resume()
+                }
                 precondition(transfers[id]!.waiter == nil, "a transfer is used by two tasks")
                 transfers[id]!.waiter = continuation
             }

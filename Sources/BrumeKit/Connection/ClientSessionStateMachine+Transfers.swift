@@ -19,10 +19,13 @@ extension ClientSessionStateMachine {
     /// Sends a message on a stream; nil where the stream has no credit for one: ``Action/transferWritable(id:)`` says
     /// when it has.
     package mutating func transferSent(id: UInt64, payload: [UInt8], now: UInt64) -> [Action]? {
-        guard transfers.contains(id), connection != nil, connection!.sendCredit(ofStream: id).allowsMessage else {
-            return nil
-        }
+        guard mayTransferSend(id: id) else { return nil }
         return perform(connection!.streamMessageSent(id: id, payload: payload), now: now)
+    }
+
+    /// Whether a stream has credit for a message.
+    func mayTransferSend(id: UInt64) -> Bool {
+        transfers.contains(id) && connection?.sendCredit(ofStream: id).allowsMessage == true
     }
 
     /// A message has had its effect: the server may send as much again.
