@@ -108,6 +108,10 @@ final class FolderUpload: StoredUpload, @unchecked Sendable {
 
     func close() {
         add { [self] in
+            // A phone that lost its network goes on where it was, also with a photo of a few MiB.
+            if failure == nil {
+                do throws(DiskError) { try upload.checkpoint() } catch { _ = store.failure(error) }
+            }
             upload.close()
             do throws(DiskError) { try keepNote(upload.durableByteCount) } catch { _ = store.failure(error) }
         }

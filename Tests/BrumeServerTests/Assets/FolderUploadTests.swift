@@ -16,14 +16,16 @@ struct FolderUploadTests {
     private let results = Results()
 
     /// Begins an upload, and ends when it is open.
-    private func begin(byteCount: UInt64) throws -> any StoredUpload {
+    ///
+    /// - Parameter kept: How much of it there has to be.
+    private func begin(byteCount: UInt64, kept: UInt64 = 0) throws -> any StoredUpload {
         let store = FolderBlobStore(on: disk, threads: threads) { reason in Issue.record("the server ends: \(reason)") }
         let identity = BlobUpload.Identity(
             id: UploadID([UInt8](repeating: 1, count: UploadID.byteCount))!, user: "ada", zone: "notes",
             byteCount: byteCount)
         let begun = Lock<(any StoredUpload)?>(nil)
         store.beginUpload(identity, to: database, of: .account("ada")) { result in
-            if case .success(.open(let upload, byteCount: 0)) = result { begun.withLock { $0 = upload } }
+            if case .success(.open(let upload, kept)) = result { begun.withLock { $0 = upload } }
         }
         while threads.step() {}
         return try #require(begun.withLock { $0 })
@@ -31,6 +33,19 @@ struct FolderUploadTests {
 
     private func append(_ byte: UInt8, to upload: any StoredUpload) {
         upload.append([UInt8](repeating: byte, count: 4)) { [results] in results.note($0) }
+    }
+
+    @Test("goes on where it was left, to the MiB, also after a power cut")
+    func left() throws {
+        let upload = try begin(byteCount: 3_000_000)
+        for byte in UInt8(0)..<9 {
+            upload.append([UInt8](repeating: byte, count: 250_000)) { [results] in results.note($0) }
+        }
+        upload.close()
+        while threads.step() {}
+        #expect(results.all == [BlobFailure?](repeating: nil, count: 9))
+        disk.crash(seed: 1, .nothing)
+        _ = try begin(byteCount: 3_000_000, kept: 2 << 20)
     }
 
     @Test("fails what was asked for behind a piece that did not fit, though there is room again")
