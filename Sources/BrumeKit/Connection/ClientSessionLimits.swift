@@ -39,6 +39,14 @@ enum ClientSessionLimits {
     /// to stop. A request that always breaks the connection would otherwise break it until its time is over.
     static let lossesMax = 10
 
+    /// Transfers of assets that run at once for an account, and those among them for one operation: enough to hide the
+    /// way to the server and its disk's syncs where files are small.
+    static let transfersMax = 8
+    static let transfersPerOperation = 4
+
+    /// How often a record is fetched again because it names another asset by the time that this is downloaded.
+    static let assetFetchesMax = 3
+
     /// How often a transfer of an asset begins again without getting any further.
     static let transferAttempts = 5
 

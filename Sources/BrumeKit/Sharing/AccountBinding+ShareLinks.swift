@@ -84,32 +84,12 @@ extension AccountBinding {
     func shareLinkOutcomes<Item: Hashable & Sendable, Answer: Sendable>(
         _ items: [Item], _ request: @escaping @Sendable (Item) async throws(CKError) -> Answer
     ) async -> (results: [Item: Result<Answer, any Error>], failure: CKError?) {
-        @Sendable func outcome(of item: Item) async -> (Item, Result<Answer, CKError>) {
-            do throws(CKError) {
-                return (item, .success(try await request(item)))
-            } catch {
-                return (item, .failure(error))
-            }
-        }
-        return await withTaskGroup(of: (Item, Result<Answer, CKError>).self) { group in
-            var waiting = withoutRepetitions(items)[...]
-            for item in waiting.prefix(ClientSessionLimits.shareLinkCallsMax) {
-                group.addTask { await outcome(of: item) }
-            }
-            waiting = waiting.dropFirst(ClientSessionLimits.shareLinkCallsMax)
-            var results: [Item: Result<Answer, any Error>] = [:]
-            var failure: CKError?
-            while let (item, result) = await group.next() {
-                if case .failure(let error) = result, error.isOfEveryRequest {
-                    failure = failure ?? error
-                    group.cancelAll()
-                } else {
-                    results[item] = result.erased
-                }
-                if failure == nil, let next = waiting.popFirst() { group.addTask { await outcome(of: next) } }
-            }
-            return (results, failure)
-        }
+        let items = withoutRepetitions(items)
+        let (outcomes, failure) = await outcomes(
+            of: items, atATime: ClientSessionLimits.shareLinkCallsMax, request)
+        var results: [Item: Result<Answer, any Error>] = [:]
+        for (item, outcome) in zip(items, outcomes) { results[item] = outcome?.erased }
+        return (results, failure)
     }
 }
 
