@@ -13,6 +13,8 @@ final class AccountBinding: Sendable {
     private let transport: Result<any ClientTransport, TransportFailure>
     private let registry: SessionRegistry
     private let announcer: AccountAnnouncer
+    /// Transfers of assets wait for these.
+    let transferTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
     private let state = Lock(State())
 
     private struct State {

@@ -1,5 +1,6 @@
 internal import BrumeModel
 internal import BrumeProtocol
+internal import BrumeSystem
 internal import Foundation
 
 /// Contents of assets on their way to the server and back. A transfer that breaks begins again where it stopped.
@@ -14,19 +15,37 @@ extension AccountBinding {
 
     // MARK: Up
 
-    /// Uploads a file for records of a zone.
+    /// Uploads a file for records of a zone, when it is its turn.
     ///
-    /// - Parameter progress: Gets how many bytes the server was sent.
+    /// - Parameters:
+    ///   - isAnew: Whether the server is sent all of it, whatever it has of an earlier upload.
+    ///   - progress: Gets how many bytes the server was sent.
     /// - Returns: The asset, with the receipt by which a save names it.
     func upload(
-        _ file: AssetFile, to zone: ZoneID, of database: DatabaseScope, options: CallOptions,
-        progress: (Int) -> Void = { _ in }
+        _ url: URL, to zone: ZoneID, of database: DatabaseScope, isAnew: Bool, options: CallOptions,
+        progress: (Int) -> Void
+    ) async throws(CKError) -> Asset {
+        try await transferTurns.run { () throws(CKError) in
+            let file: AssetFile
+            do throws(AssetError) { file = try AssetFile(url) } catch { throw CKError(error) }
+            return try await self.upload(
+                file, to: zone, of: database, isAnew: isAnew, options: options, progress: progress)
+        }
+    }
+
+    private func upload(
+        _ file: AssetFile, to zone: ZoneID, of database: DatabaseScope, isAnew: Bool, options: CallOptions,
+        progress: (Int) -> Void
     ) async throws(CKError) -> Asset {
         let checksum: AssetChecksum
         do throws(AssetError) { checksum = try file.checksum(isCancelled: { Task.isCancelled }) } catch {
             throw CKError(error)
         }
-        guard let id = UploadID(ContainerCore.newOperationID()) else { preconditionFailure("an id has 16 bytes") }
+        let id =
+            isAnew
+            ? UploadID(ContainerCore.newOperationID())
+            : uploadID(of: checksum, byteCount: file.byteCount, to: zone, of: database)
+        guard let id else { preconditionFailure("an id has 16 bytes") }
         let request = UploadRequest(database: database, zone: zone, id: id, byteCount: UInt64(file.byteCount))
         let opening = CoderPool.with { $0.encodeUploadMessage(.begin(request)) }
         // What the server had when an upload went on.
@@ -43,17 +62,33 @@ extension AccountBinding {
                 }
                 if offset > stored { hasMoved() }
                 stored = max(stored, offset)
-                return try await self.send(file, checksum, from: offset, on: stream, progress: progress)
+                return try await self.send(file, checksum, from: offset, on: stream, options, progress)
             }
         }
     }
 
+    /// An upload's id, by which it goes on after the connection was lost, and after the app was ended and started
+    /// again: the same for the same content, zone and device, so that nothing of it needs to be kept here. Two devices
+    /// don't wait for each other.
+    private func uploadID(
+        of checksum: AssetChecksum, byteCount: Int, to zone: ZoneID, of database: DatabaseScope
+    ) -> UploadID? {
+        let device = try? DeviceIdentity.load(
+            folder: configuration.resolvedStateFolder(), token: configuration.token)
+        // Without an id of the device the first call fails, and says why.
+        guard let device else { return UploadID(ContainerCore.newOperationID()) }
+        var source = device + checksum.bytes
+        source += Array("\(byteCount)\n\(database.rawValue)\n\(zone.owner)\n\(zone.name)".utf8)
+        return UploadID(Array(SHA256.digest(source).prefix(16)))
+    }
+
     private func send(
         _ file: AssetFile, _ checksum: AssetChecksum, from start: Int, on stream: TransferStream,
-        progress: (Int) -> Void
+        _ options: CallOptions, _ progress: (Int) -> Void
     ) async throws(CKError) -> Asset {
         var offset = start
         while offset < file.byteCount {
+            try options.checkDeadline()
             let count = min(Limits.assetChunkBytes, file.byteCount - offset)
             let bytes: [UInt8]
             do throws(AssetError) { bytes = try file.read(at: offset, count: count) } catch { throw CKError(error) }
@@ -95,10 +130,19 @@ extension AccountBinding {
 
     // MARK: Down
 
-    /// Downloads a content into its part of the cache.
+    /// Downloads a content into its part of the cache, when it is its turn.
+    ///
+    /// - Parameter progress: Gets how many bytes have come.
     func download(
-        _ request: DownloadRequest, into part: AssetCachePart, options: CallOptions,
-        progress: (Int) -> Void = { _ in }
+        _ request: DownloadRequest, into part: AssetCachePart, options: CallOptions, progress: (Int) -> Void
+    ) async throws(CKError) {
+        try await transferTurns.run { () throws(CKError) in
+            try await self.fill(part, request, options, progress)
+        }
+    }
+
+    private func fill(
+        _ part: AssetCachePart, _ request: DownloadRequest, _ options: CallOptions, _ progress: (Int) -> Void
     ) async throws(CKError) {
         try await repeating(
             Way(method: .assetsDownload, options: options),
@@ -109,6 +153,7 @@ extension AccountBinding {
             },
             with: { (stream, hasMoved) throws(CKError) in
                 while let message = try await self.next(stream) {
+                    try options.checkDeadline()
                     guard case .content(let bytes) = try self.downloadEvent(message) else { continue }
                     do throws(AssetError) { try part.append(bytes) } catch { throw CKError(error) }
                     hasMoved()

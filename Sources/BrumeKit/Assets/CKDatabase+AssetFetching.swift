@@ -1,23 +1,96 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import Foundation
+
+/// A record of an answer, on its way to the app.
+struct FetchedRecord: Sendable {
+    /// The id by which the app asked for it; nil when it did not.
+    let id: CKRecord.ID?
+    let zoneID: CKRecordZone.ID
+    var record: Record
+}
 
 /// Downloading the assets of records before these are handed out.
 extension CKDatabase {
-    /// A record of an answer, with the files of its assets; nil for one with names that none can have.
+    /// The records of an answer with the files of their assets, in the order of the answer. Of a few at a time the
+    /// assets are downloaded.
     ///
-    /// - Returns: The record, and why an asset of it is not available: then it has no files.
-    func record(
-        _ record: Record, in zoneID: CKRecordZone.ID, _ account: AccountBinding, _ context: AnswerContext,
-        _ options: CallOptions
-    ) async throws(CKError) -> (CKRecord?, CKError?) {
-        // Names are checked before anything is asked about them.
-        guard let made = CKRecord.make(record, zoneID: zoneID, context: context) else { return (nil, nil) }
-        if !record.fields.values.contains(where: { !$0.assets.isEmpty }) { return (made, nil) }
-        switch try await contents(of: record, in: zoneID, account, options) {
-        case .success(let contents):
-            return (CKRecord.make(record, zoneID: zoneID, context: context, contents: contents), nil)
-        case .failure(let error): return (made, error)
+    /// - Returns: The records, and why an asset of one is not available: then that has no files.
+    /// - Throws: What ends the whole operation: no connection, a transfer that broke, no room on this device, a record
+    ///   that can't be shown. A page's token or cursor would leave it behind.
+    func records(
+        _ answer: [FetchedRecord], _ account: AccountBinding, _ options: CallOptions,
+        _ progress: TransferProgress = TransferProgress()
+    ) async throws(CKError) -> [(CKRecord, CKError?)] {
+        let context = account.answerContext
+        var records: [(CKRecord, CKError?)] = []
+        records.reserveCapacity(answer.count)
+        var holders: [Int] = []
+        for (place, fetched) in answer.enumerated() {
+            // Names are checked before anything is asked about them.
+            guard let made = CKRecord.make(fetched.record, zoneID: fetched.zoneID, context: context) else {
+                throw .malformedResponse("a record has names that none can have")
+            }
+            records.append((made, nil))
+            if fetched.record.holdsAssets, account.configuration.downloadsAssets { holders.append(place) }
         }
+        if holders.isEmpty { return records }
+        let (contents, failure) = await outcomes(
+            of: holders, atATime: ClientSessionLimits.transfersPerOperation,
+            // What fails a record alone is its result, and no error.
+            endingAt: { _ in true }
+        ) { (place) throws(CKError) in
+            try await self.withContents(answer[place], account, options, progress)
+        }
+        if let failure { throw failure }
+        for (place, outcome) in zip(holders, contents) {
+            guard case .success(let (fetched, result))? = outcome else { continue }
+            switch result {
+            case .failure(let error): records[place].1 = error
+            case .success(let contents):
+                let made = CKRecord.make(
+                    fetched.record, zoneID: fetched.zoneID, context: context, contents: contents)
+                guard let made else { throw .malformedResponse("a record has names that none can have") }
+                records[place].0 = made
+            }
+        }
+        return records
+    }
+
+    /// The files of a record's assets. A record that names others by now is fetched again.
+    private func withContents(
+        _ fetched: FetchedRecord, _ account: AccountBinding, _ options: CallOptions, _ progress: TransferProgress
+    ) async throws(CKError) -> (FetchedRecord, Result<AssetContents, CKError>) {
+        var fetched = fetched
+        var attempts = 0
+        while true {
+            let result = try await contents(of: fetched, account, options, progress)
+            guard case .failure(let error) = result, error.saysAssetChanged,
+                attempts < ClientSessionLimits.assetFetchesMax
+            else { return (fetched, result) }
+            attempts += 1
+            guard let newer = try await newer(fetched, account, options) else { return (fetched, result) }
+            fetched.record = newer
+        }
+    }
+
+    /// The record as the server has it now, with the same fields; nil when it is gone.
+    private func newer(
+        _ fetched: FetchedRecord, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> Record? {
+        let name = fetched.record.system.name
+        let request = FetchRecordsRequest(
+            database: try requestScope(),
+            zones: [FetchRecordsRequest.ZoneFetch(zone: fetched.zoneID.modelID, names: [name])],
+            desiredKeys: fetched.record.fields.keys.sorted())
+        let answers = try await account.call(
+            .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
+        guard answers.count == 1, answers[0].count == 1 else {
+            throw .malformedResponse("its results are not those of the record asked for")
+        }
+        guard case .record(let record) = answers[0][0], record.system.name == name else { return nil }
+        return record
     }
 
     /// The files of a record's assets: from the cache, or from the server.
@@ -25,16 +98,23 @@ extension CKDatabase {
     /// - Throws: What ends a whole operation: no connection, a transfer that broke, no room on this device.
     /// - Returns: The files, or `assetNotAvailable` where an asset is damaged, gone, or the record's no more.
     private func contents(
-        of record: Record, in zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
+        of fetched: FetchedRecord, _ account: AccountBinding, _ options: CallOptions, _ progress: TransferProgress
     ) async throws(CKError) -> Result<AssetContents, CKError> {
+        let record = fetched.record
+        let id = fetched.id ?? CKRecord.ID(recordName: record.system.name, zoneID: fetched.zoneID)
         var contents = AssetContents()
+        progress.begin(id, byteCount: record.assetByteCount)
+        var number = 0
         for (key, value) in record.fields.sorted(by: { $0.key < $1.key }) {
             for (index, asset) in value.assets.enumerated() where contents[asset] == nil {
                 let request = DownloadRequest(
-                    database: try requestScope(), zone: zoneID.modelID, recordName: record.system.name, field: key,
-                    listIndex: index, checksum: asset.checksum)
+                    database: try requestScope(), zone: fetched.zoneID.modelID, recordName: record.system.name,
+                    field: key, listIndex: index, checksum: asset.checksum)
+                number += 1
                 do throws(CKError) {
-                    let lease = try await content(asset, request, account, options)
+                    let lease = try await content(asset, request, account, options) { [number] in
+                        progress.moved(id, file: number, to: $0)
+                    }
                     contents[asset] = AssetContents.File(url: lease.fileURL, lease: lease)
                 } catch {
                     guard error.code == .assetNotAvailable else { throw error }
@@ -46,7 +126,8 @@ extension CKDatabase {
     }
 
     private func content(
-        _ asset: Asset, _ request: DownloadRequest, _ account: AccountBinding, _ options: CallOptions
+        _ asset: Asset, _ request: DownloadRequest, _ account: AccountBinding, _ options: CallOptions,
+        _ progress: (Int) -> Void
     ) async throws(CKError) -> AssetCacheLease {
         let (cache, location) = try account.assetCache(for: request, scope: databaseScope)
         var isSecondAttempt = false
@@ -67,11 +148,12 @@ extension CKDatabase {
             case .cached(let lease): return lease
             case .beingWritten:
                 // Another task, or another process, downloads it.
+                try options.checkDeadline()
                 do { try await Task.sleep(nanoseconds: 50_000_000) } catch { throw CKError(AssetError.cancelled) }
             case .part(let part):
                 let isContinued = part.receivedByteCount > 0
                 if part.receivedByteCount < part.byteCount || part.byteCount == 0 {
-                    try await account.download(request, into: part, options: options)
+                    try await account.download(request, into: part, options: options, progress: progress)
                 }
                 do throws(AssetError) { return try part.finish() } catch {
                     // What was there from before may have been wrong.
@@ -83,21 +165,35 @@ extension CKDatabase {
     }
 }
 
+extension Record {
+    fileprivate var holdsAssets: Bool { fields.values.contains { !$0.assets.isEmpty } }
+
+    /// The bytes of its assets, each content once.
+    fileprivate var assetByteCount: Int {
+        Set(fields.values.flatMap(\.assets)).reduce(0) { sum, asset in
+            let (total, overflow) = sum.addingReportingOverflow(Int(clamping: asset.byteCount))
+            return overflow ? .max : total
+        }
+    }
+}
+
 extension AccountBinding {
     /// Where the contents of a database's assets are kept on this device.
     fileprivate func assetCache(
         for request: DownloadRequest, scope: CKDatabase.Scope
     ) throws(CKError) -> (AssetCache, AssetCache.Location) {
+        let user = currentUser ?? ""
+        let owner =
+            switch scope {
+            case .public: ""
+            case .private: user
+            case .shared: request.zone.owner
+            }
+        // Nobody has answered for this account yet.
+        if scope != .public, owner.isEmpty { throw CKError(ServiceError.accountChanged) }
         do throws(ConfigurationProblem) {
             let key = try configuration.sessionKey()
             let cache = AssetCache.shared(stateFolder: try configuration.resolvedStateFolder())
-            let user = currentUser ?? ""
-            let owner =
-                switch scope {
-                case .public: ""
-                case .private: user
-                case .shared: request.zone.owner
-                }
             let database = DatabaseID(
                 container: key.container, environment: Environment(rawValue: key.environment) ?? .production,
                 scope: scope == .public ? .public : .private, owner: owner)

@@ -1,35 +1,104 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import Foundation
 
 /// Uploading the files of records before these are saved.
 extension CKDatabase {
-    /// The part of a modification with the files of its records uploaded.
+    /// A file of a record that is to be uploaded.
+    private struct FileToUpload: Sendable {
+        /// Where the record stands in the part.
+        let zone: Int
+        let save: Int
+        let key: String
+        /// The file's place in the field.
+        let place: Int
+        /// Its number among the record's files.
+        let number: Int
+        let url: URL
+    }
+
+    /// The part of a modification with the files of its records uploaded, a few at a time.
     ///
+    /// - Parameters:
+    ///   - isAnew: Whether the server is sent all of them, whatever it has of them.
+    ///   - progress: Gets what share of a record's files the server was sent.
     /// - Returns: The part, and the results of what is not sent: records whose files can't be uploaded, and with them
     ///   their zones, where all of a zone is saved or nothing.
     /// - Throws: What ends the whole request: no connection, or a transfer that broke. All else fails the record alone,
     ///   such as a server that keeps no assets.
     func uploadingAssets(
-        of part: RecordModification.Part, _ options: CallOptions
+        of part: RecordModification.Part, isAnew: Bool = false, _ options: CallOptions, _ progress: TransferProgress
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         guard part.zones.contains(where: { $0.saves.contains { !$0.sent.local.assets.isEmpty } }) else {
             return (part, ([:], [:]))
         }
-        var zones: [OutgoingZone] = []
-        var unsent: RecordModificationResults = ([:], [:])
-        for var zone in part.zones {
-            var failures: [CKRecord.ID: CKError] = [:]
-            for index in zone.saves.indices where !zone.saves[index].sent.local.assets.isEmpty {
-                do throws(CKError) {
-                    zone.saves[index] = try await uploading(zone.saves[index], options)
-                } catch {
-                    if error.isOfEveryRequest || error.tellsToWait { throw error }
-                    failures[zone.saves[index].record.recordID] = error
-                    // The other files would be uploaded in vain.
-                    if part.request.isAtomic, !zone.id.isDefault { break }
+        let scope = try requestScope()
+        var failures: [CKRecord.ID: CKError] = [:]
+        let files = part.zones.indices.flatMap { zone in
+            part.zones[zone].saves.indices.flatMap { save -> [FileToUpload] in
+                let outgoing = part.zones[zone].saves[save]
+                let id = outgoing.record.recordID
+                guard let files = outgoing.filesToUpload else {
+                    failures[id] = OutgoingRecord.missingFile(of: id)
+                    return []
+                }
+                progress.begin(id, files: files.map(\.url))
+                return files.enumerated().map { number, file in
+                    FileToUpload(
+                        zone: zone, save: save, key: file.key, place: file.place, number: number, url: file.url)
                 }
             }
-            if !failures.isEmpty, part.request.isAtomic, !zone.id.isDefault {
+        }
+        // What fails with a record is not uploaded in vain.
+        let failed = Lock(Set(failures.keys))
+        let account = core.account
+        let (uploads, failure) = await outcomes(
+            of: files, atATime: ClientSessionLimits.transfersPerOperation,
+            endingAt: { $0.isOfEveryRequest || $0.tellsToWait }
+        ) { (file) throws(CKError) -> Asset? in
+            let zone = part.zones[file.zone]
+            let record = zone.saves[file.save].record
+            let isLost = failed.withLock { failed in
+                part.isWhole(zone) ? zone.saves.contains { failed.contains($0.record.recordID) }
+                    : failed.contains(record.recordID)
+            }
+            if isLost { return nil }
+            do throws(CKError) {
+                return try await account.upload(
+                    file.url, to: zone.id.modelID, of: scope, isAnew: isAnew, options: options
+                ) { progress.moved(record.recordID, file: file.number, to: $0) }
+            } catch {
+                _ = failed.withLock { $0.insert(record.recordID) }
+                throw error
+            }
+        }
+        if let failure { throw failure }
+        var zones = part.zones
+        for (file, upload) in zip(files, uploads) {
+            switch upload {
+            case .success(let asset?)?:
+                zones[file.zone].saves[file.save].uploads[file.key, default: [:]][file.place] = asset
+            case .failure(let error)?: failures[zones[file.zone].saves[file.save].record.recordID] = error
+            case .success(nil)?, nil: break
+            }
+        }
+        return part.with(zones, failures)
+    }
+}
+
+extension CKDatabase.RecordModification.Part {
+    /// Whether all of a zone is saved, or nothing.
+    func isWhole(_ zone: OutgoingZone) -> Bool { request.isAtomic && !zone.id.isDefault }
+
+    /// The part without the records that failed, and with the uploads of the others.
+    fileprivate func with(
+        _ zones: [OutgoingZone], _ failures: [CKRecord.ID: CKError]
+    ) -> (CKDatabase.RecordModification.Part, unsent: CKDatabase.RecordModificationResults) {
+        var sent: [OutgoingZone] = []
+        var unsent: CKDatabase.RecordModificationResults = ([:], [:])
+        for var zone in zones {
+            let hasFailed = zone.saves.contains { failures[$0.record.recordID] != nil }
+            if hasFailed, isWhole(zone) {
                 for outgoing in zone.saves {
                     let id = outgoing.record.recordID
                     unsent.saveResults[id] = .failure(failures[id] ?? CKError(.batchRequestFailed))
@@ -37,46 +106,47 @@ extension CKDatabase {
                 for id in zone.deletions { unsent.deleteResults[id] = .failure(CKError(.batchRequestFailed)) }
                 continue
             }
-            for (id, error) in failures { unsent.saveResults[id] = .failure(error) }
-            zone.saves.removeAll { failures[$0.record.recordID] != nil }
-            if !zone.saves.isEmpty || !zone.deletions.isEmpty { zones.append(zone) }
+            zone.saves.removeAll { outgoing in
+                let id = outgoing.record.recordID
+                if let error = failures[id] { unsent.saveResults[id] = .failure(error) }
+                return failures[id] != nil
+            }
+            for index in zone.saves.indices { zone.saves[index].takeUploads() }
+            if !zone.saves.isEmpty || !zone.deletions.isEmpty { sent.append(zone) }
         }
-        var request = part.request
-        request.zones = zones.map { $0.modification(request.savePolicy) }
-        return (RecordModification.Part(zones: zones, request: request), unsent)
+        return (with(sent), unsent)
     }
 
-    /// A save with the files of its record uploaded.
-    private func uploading(
-        _ outgoing: OutgoingRecord, _ options: CallOptions
-    ) async throws(CKError) -> OutgoingRecord {
-        var outgoing = outgoing
-        outgoing.sentBeforeUpload = outgoing.sent
-        let id = outgoing.record.recordID
-        let scope = try requestScope()
-        for (key, field) in outgoing.sent.local.assets.sorted(by: { $0.key < $1.key }) {
-            var named: [Asset] = []
-            for asset in field.assets {
-                // What this record names on the server it may keep without its content.
-                if let stored = asset.kept(by: id, outgoing.sent.base) {
-                    named.append(stored)
-                    continue
-                }
-                guard let url = asset.fileURL else {
-                    throw CKError(
-                        .assetFileNotFound,
-                        message: "field \"\(key)\" of \(id) holds an asset whose file is not on this device; fetch the "
-                            + "record that it comes from with this key, and set the field anew")
-                }
-                let file: AssetFile
-                do throws(AssetError) { file = try AssetFile(url) } catch { throw CKError(error) }
-                let uploaded = try await core.account.upload(file, to: id.zoneID.modelID, of: scope, options: options)
-                named.append(uploaded)
-                outgoing.sent.contents[uploaded] = AssetContents.File(url: url, lease: asset.lease)
+    /// A request of the same kind for other records.
+    func with(_ zones: [OutgoingZone]) -> CKDatabase.RecordModification.Part {
+        var request = request
+        request.zones = zones.map { $0.modification(request.savePolicy) }
+        return CKDatabase.RecordModification.Part(zones: zones, request: request)
+    }
+
+    /// What to send again with its files uploaded anew: saves that failed because the server no longer has of the
+    /// record what they kept, and whose files are on this device. Nil when there are none.
+    func uploadingAgain(after results: CKDatabase.RecordModificationResults) -> CKDatabase.RecordModification.Part? {
+        func isMissing(_ outgoing: OutgoingRecord) -> Bool {
+            guard case .failure(let error as CKError)? = results.saveResults[outgoing.record.recordID] else {
+                return false
             }
-            outgoing.receipts[key] = field.isList ? .assets(named) : .asset(named[0])
-            outgoing.sent.uploaded(named.map(\.withoutReceipt), isList: field.isList, forKey: key)
+            return error.code == .assetNotAvailable && outgoing.keptFiles(request.savePolicy) != nil
         }
-        return outgoing
+        var again: [OutgoingZone] = []
+        for var zone in zones where zone.saves.contains(where: isMissing) {
+            if !isWhole(zone) {
+                zone.saves = zone.saves.filter(isMissing)
+                zone.deletions = []
+            }
+            for index in zone.saves.indices where isMissing(zone.saves[index]) {
+                zone.saves[index].turnKeptAssetsIntoFiles(request.savePolicy)
+            }
+            again.append(zone)
+        }
+        if again.isEmpty { return nil }
+        var part = with(again)
+        part.request.operationID = ContainerCore.newOperationID()
+        return part
     }
 }

@@ -37,6 +37,11 @@ struct CallOptions: Sendable {
         return overflow ? limit : min(limit, left)
     }
 
+    /// Throws when the operation's time is over.
+    func checkDeadline() throws(CKError) {
+        if deadline != nil { _ = try timeoutNanoseconds() }
+    }
+
     var patience: ClientSessionStateMachine.Patience {
         waitsForServer ? .unlimited(requestNanoseconds: requestNanoseconds) : .none
     }

@@ -40,6 +40,10 @@ public struct BrumeConfiguration: Hashable, Sendable {
     /// passed, and has to have committed it by then. Tests of apps that add changes behind their commits may wait less.
     public var automaticSendDelay: Duration = .seconds(1)
 
+    /// Whether records are handed out with the files of their assets; otherwise these have none, and nothing is
+    /// downloaded: for commands that show records.
+    package var downloadsAssets = true
+
     /// What was wrong with the environment's variables.
     var problem: String?
 

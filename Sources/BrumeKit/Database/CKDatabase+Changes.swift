@@ -180,15 +180,12 @@ extension CKDatabase {
         let page = try await account.call(
             .recordsChanges, options: options, encode: { coder in coder.encodeZoneChangesRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
-        let context = account.answerContext
-        // A record that can't be shown fails the page: its token would leave the record behind.
         var records: [CKRecord] = []
         var failures: [CKRecord.ID: CKError] = [:]
-        for record in page.records {
-            let (made, failure) = try await self.record(record, in: zoneID, account, context, options)
-            guard let made else { throw .malformedResponse("a record has names that none can have") }
-            records.append(made)
-            failures[made.recordID] = failure
+        let fetched = page.records.map { FetchedRecord(id: nil, zoneID: zoneID, record: $0) }
+        for (record, failure) in try await self.records(fetched, account, options) {
+            records.append(record)
+            failures[record.recordID] = failure
         }
         let deletions = try page.deletions.map { (deletion) throws(CKError) in
             guard CKRecord.ID.problem(withName: deletion.name) == nil else {

@@ -37,6 +37,7 @@ extension CKDatabase {
     /// Fetches records and gives each one's outcome as the answers come, in the order of the ids within a zone.
     func fetch(
         _ ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?, _ options: CallOptions,
+        _ progress: TransferProgress = TransferProgress(),
         _ receive: (CKRecord.ID, Result<CKRecord, any Error>) -> Void
     ) async throws(CKError) {
         let scope = try requestScope()
@@ -55,7 +56,7 @@ extension CKDatabase {
         let failures = try await sendEach(of: partsByOwner(sent, zone: \.zoneID)) { (part) throws(CKError) in
             var missing = part
             defer { unanswered += missing }
-            try await fetch(&missing, desiredKeys, scope, account, userName: userName, options, receive)
+            try await fetch(&missing, desiredKeys, scope, account, userName: userName, options, progress, receive)
         }
         if failures.isEmpty { return }
         let left = Set(unanswered)
@@ -69,7 +70,7 @@ extension CKDatabase {
     /// - Parameter missing: The records to fetch; afterwards those that have no outcome.
     private func fetch(
         _ missing: inout [CKRecord.ID], _ desiredKeys: [CKRecord.FieldKey]?, _ scope: DatabaseScope,
-        _ account: AccountBinding, userName: String, _ options: CallOptions,
+        _ account: AccountBinding, userName: String, _ options: CallOptions, _ progress: TransferProgress,
         _ receive: (CKRecord.ID, Result<CKRecord, any Error>) -> Void
     ) async throws(CKError) {
         while !missing.isEmpty {
@@ -96,20 +97,22 @@ extension CKDatabase {
             guard answers.map(\.count) == zones.map(\.recordIDs.count) else {
                 throw CKError.malformedResponse("its results are not those of the records asked for")
             }
-            let context = account.answerContext
             var deferred: [CKRecord.ID] = []
+            var fetched: [FetchedRecord] = []
             for (id, outcome) in zip(zones.flatMap(\.recordIDs), answers.joined()) {
                 switch outcome {
                 case .record(let record):
-                    let isAsked = record.system.name == (id.isCurrentUser ? userName : id.recordName)
-                    let (fetched, failure) = try await self.record(record, in: id.zoneID, account, context, options)
-                    guard isAsked, let fetched else {
+                    guard record.system.name == (id.isCurrentUser ? userName : id.recordName) else {
                         throw CKError.malformedResponse("a record is not the one that was asked for")
                     }
-                    receive(id, failure.map { .failure($0) } ?? .success(fetched))
+                    fetched.append(FetchedRecord(id: id, zoneID: id.zoneID, record: record))
                 case .failure(let error): receive(id, .failure(CKError(error)))
                 case .deferred: deferred.append(id)
                 }
+            }
+            let records = try await self.records(fetched, account, options, progress)
+            for (id, (record, failure)) in zip(fetched.compactMap(\.id), records) {
+                receive(id, failure.map { .failure($0) } ?? .success(record))
             }
             guard deferred.count < missing.count else {
                 throw CKError.malformedResponse("it puts off every record that was asked for")

@@ -130,17 +130,19 @@ extension CKDatabase {
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeQueryResponse(bytes) })
         let context = account.answerContext
         var zoneIDs: [ZoneID: CKRecordZone.ID] = [:]
-        var matches: [(CKRecord.ID, Result<CKRecord, any Error>)] = []
-        matches.reserveCapacity(page.matches.count)
-        // A record that can't be shown fails the page: its cursor would leave the record behind.
+        var fetched: [FetchedRecord] = []
+        fetched.reserveCapacity(page.matches.count)
         for match in page.matches {
             if zoneIDs[match.zone] == nil {
                 zoneIDs[match.zone] = CKRecordZone.ID(match.zone, currentUser: context.currentUser)
             }
-            guard let zoneID = zoneIDs[match.zone],
-                case let (record?, failure) = try await record(match.record, in: zoneID, account, context, options)
-            else { throw CKError.malformedResponse("a record or its zone has names that none can have") }
-            matches.append((record.recordID, failure.map { .failure($0) } ?? .success(record)))
+            guard let zoneID = zoneIDs[match.zone] else {
+                throw CKError.malformedResponse("a record's zone has a name that none can have")
+            }
+            fetched.append(FetchedRecord(id: nil, zoneID: zoneID, record: match.record))
+        }
+        let matches = try await records(fetched, account, options).map { record, failure in
+            (record.recordID, failure.map { Result<CKRecord, any Error>.failure($0) } ?? .success(record))
         }
         if page.cursor.isEmpty { return (matches, nil) }
         var next = request

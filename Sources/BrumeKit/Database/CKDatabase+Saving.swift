@@ -69,7 +69,7 @@ extension CKDatabase {
         /// One request. There is one at most, but in the shared database, where there is one for each owner.
         struct Part: Sendable {
             let zones: [OutgoingZone]
-            let request: ModifyRecordsRequest<DecodedFields>
+            var request: ModifyRecordsRequest<DecodedFields>
         }
 
         let parts: [Part]
@@ -101,26 +101,42 @@ extension CKDatabase {
     }
 
     func send(
-        _ modification: RecordModification, _ options: CallOptions
+        _ modification: RecordModification, _ options: CallOptions, _ progress: TransferProgress = TransferProgress()
     ) async throws(CKError) -> RecordModificationResults {
         var all = modification.unsent
         func take(_ results: RecordModificationResults) {
             all.saveResults.merge(results.saveResults) { $1 }
             all.deleteResults.merge(results.deleteResults) { $1 }
         }
-        let account = core.account
         let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
-            let (part, unsent) = try await uploadingAssets(of: part, options)
+            let (part, unsent) = try await uploadingAssets(of: part, options, progress)
             take(unsent)
             if part.zones.isEmpty { return }
-            let answers = try await account.call(
-                .recordsModify, effect: .onceByOperationID, options: options,
-                encode: { coder in coder.encodeModifyRecordsRequest(part.request) },
-                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
-            take(try part.results(answers, context: account.answerContext))
+            let results = try await send(part, options)
+            take(results)
+            guard let again = part.uploadingAgain(after: results) else { return }
+            do throws(CKError) {
+                let (whole, lost) = try await uploadingAssets(of: again, isAnew: true, options, progress)
+                take(lost)
+                if !whole.zones.isEmpty { take(try await send(whole, options)) }
+            } catch {
+                // The others are saved.
+                take(again.failed(with: error))
+            }
         }
         for (part, error) in failures { take(part.failed(with: error)) }
         return all
+    }
+
+    private func send(
+        _ part: RecordModification.Part, _ options: CallOptions
+    ) async throws(CKError) -> RecordModificationResults {
+        let account = core.account
+        let answers = try await account.call(
+            .recordsModify, effect: .onceByOperationID, options: options,
+            encode: { coder in coder.encodeModifyRecordsRequest(part.request) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
+        return try part.results(answers, context: account.answerContext)
     }
 }
 

@@ -26,7 +26,8 @@ extension CKError {
         }
         if let requestID { userInfo["RequestUUID"] = requestID }
         switch error.detail {
-        case .none, .assetChanged: break
+        case .none: break
+        case .assetChanged: userInfo[Self.assetChangedKey] = true
         case .zoneMadeAgain: userInfo[Self.zoneMadeAgainKey] = true
         case .encryptedDataReset: userInfo[CKErrorUserDidResetEncryptedDataKey] = true
         }
@@ -43,6 +44,10 @@ extension CKError {
     }
 
     private static let zoneMadeAgainKey = "BrumeZoneMadeAgain"
+    private static let assetChangedKey = "BrumeAssetChanged"
+
+    /// The record's field names another asset by now: the record is to be fetched again.
+    var saysAssetChanged: Bool { code == .assetNotAvailable && userInfo[Self.assetChangedKey] as? Bool == true }
 
     /// A change token has expired because its zone was deleted; the one of that name is another.
     var saysZoneMadeAgain: Bool { code == .changeTokenExpired && userInfo[Self.zoneMadeAgainKey] as? Bool == true }

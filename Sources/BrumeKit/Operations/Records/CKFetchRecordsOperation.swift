@@ -49,9 +49,10 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { parameters.desiredKeys = newValue }
     }
 
-    /// Called with the id of each record that was fetched, and 1.0, before its own block.
+    /// Called while the contents of a record's assets are downloaded, with the share of them that has come, in
+    /// hundredths; and with 1.0 when the record is fetched, before its own block.
     ///
-    /// Differs from CloudKit: a record comes whole, so there is no progress between.
+    /// A record without assets comes whole: there is nothing before 1.0.
     public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
         get { parameters.progress }
         set { parameters.progress = newValue }
@@ -89,9 +90,10 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var ids = withoutRepetitions(parameters.recordIDs ?? [])
         var fetched: [CKRecord.ID: CKRecord] = [:]
         var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+        let progress = TransferProgress(parameters.progress)
         let failure = await run.attempt { () throws(CKError) in
             if isForCurrentUser { ids = [try await database.core.userRecordID(run.options)] }
-            try await database.fetch(ids, desiredKeys: desiredKeys, run.options) { results[$0] = $1 }
+            try await database.fetch(ids, desiredKeys: desiredKeys, run.options, progress) { results[$0] = $1 }
         }
         var outcomes = ItemOutcomes<CKRecord.ID>(failure: failure)
         for id in ids {

@@ -85,9 +85,10 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { parameters.clientChangeTokenData = newValue }
     }
 
-    /// Called with each record that was saved, and 1.0, before its own block.
+    /// Called while the files of a record's assets are uploaded, with the share of them that was sent, in hundredths;
+    /// and with 1.0 when the record is saved, before its own block.
     ///
-    /// Differs from CloudKit: a record is sent whole, so there is no progress between.
+    /// A record without files is sent whole: there is nothing before 1.0.
     public var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
         get { parameters.progress }
         set { parameters.progress = newValue }
@@ -133,11 +134,15 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         let clientToken = parameters.clientChangeTokenData
         let database = run.database(of: self)
         var results: CKDatabase.RecordModificationResults = ([:], [:])
+        let block = parameters.progress
+        let instances = Dictionary(records.map { ($0.recordID, $0) }) { first, _ in first }
+        let progress = TransferProgress(
+            block.map { block in { id, fraction in if let record = instances[id] { block(record, fraction) } } })
         let failure = await run.attempt { () throws(CKError) in
             let modification = try database.modification(
                 saving: records, deleting: deletions, savePolicy: savePolicy, atomically: isAtomic,
                 clientChangeTokenData: clientToken)
-            results = try await database.send(modification, run.options)
+            results = try await database.send(modification, run.options, progress)
         }
         var outcomes = ItemOutcomes<CKRecord.ID>(failure: failure)
         var saved: [CKRecord] = []
