@@ -15,8 +15,12 @@ package final class FolderBlobStore: BlobStore {
     private struct Entry {
         let folder: BlobFolder
         var kept = KeptUploads()
-        /// Whether what earlier processes kept is known.
-        var isRecovered = false
+        let recovery = Recovery()
+    }
+
+    private final class Recovery: Sendable {
+        /// Whether what earlier processes kept is known. Held while it is being found out.
+        let isDone = Lock(false)
     }
 
     /// - Parameters:
@@ -82,12 +86,18 @@ package final class FolderBlobStore: BlobStore {
     }
 
     /// Learns once of the uploads that earlier processes kept, and removes what belongs to none.
+    ///
+    /// Other threads wait here until that is done: the file of an upload that one of them opened meanwhile would be
+    /// taken for one that was left, and removed.
     private func recoverUploads(of database: DatabaseID, in folder: BlobFolder) throws(DiskError) {
-        if folders.withLock({ exchange(&$0[database]!.isRecovered, with: true) }) { return }
-        for upload in try folder.recoverUploads() {
-            switch upload {
-            case .begun(let identity, let byteCount): try keep(identity, byteCount, of: database, in: folder)
-            case .complete(let identity, _): try keep(identity, 0, of: database, in: folder)
+        let recovery = folders.withLock { $0[database]!.recovery }
+        try recovery.isDone.withLock { (isDone) throws(DiskError) in
+            if exchange(&isDone, with: true) { return }
+            for upload in try folder.recoverUploads() {
+                switch upload {
+                case .begun(let identity, let byteCount): try keep(identity, byteCount, of: database, in: folder)
+                case .complete(let identity, _): try keep(identity, 0, of: database, in: folder)
+                }
             }
         }
     }
