@@ -3,6 +3,10 @@ internal import BrumeStore
 
 /// The uploads to a database of which something is kept and that nobody has open: a few of each user, since nobody has
 /// asked for their room. Those that were left longest ago go first; the one that was left last stays, whatever it has.
+///
+/// Where they are too many, those that have become blobs go before all others: they are notes for clients that did not
+/// get their answers, while the others hold what would have to be sent again. After a restart of the server nobody
+/// knows the order in which they were left.
 struct KeptUploads {
     /// As many as an app has under way when its device loses the network.
     static let perUser = 16
@@ -31,14 +35,17 @@ struct KeptUploads {
         remove(upload)
         var kept = uploads[upload.user] ?? []
         kept.append(Kept(upload: upload, byteCount: byteCount))
-        var bytes = kept.reduce(0) { $0 + $1.byteCount }
-        var surplus = 0
-        while surplus < kept.count - 1, kept.count - surplus > KeptUploads.perUser || bytes > KeptUploads.bytesPerUser {
-            bytes -= kept[surplus].byteCount
-            surplus += 1
+        var forgotten: [BlobUpload.Identity] = []
+        while kept.count > KeptUploads.perUser {
+            let index = kept.dropLast().firstIndex { $0.byteCount == 0 } ?? 0
+            forgotten.append(kept.remove(at: index).upload)
         }
-        let forgotten = kept.prefix(surplus).map(\.upload)
-        kept.removeFirst(surplus)
+        var bytes = kept.reduce(0) { $0 + $1.byteCount }
+        while kept.count > 1, bytes > KeptUploads.bytesPerUser {
+            let oldest = kept.removeFirst()
+            bytes -= oldest.byteCount
+            forgotten.append(oldest.upload)
+        }
         uploads[upload.user] = kept
         return forgotten
     }

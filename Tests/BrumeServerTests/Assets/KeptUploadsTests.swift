@@ -22,6 +22,17 @@ struct KeptUploadsTests {
         #expect(kept.add(Self.upload(100, of: "bob"), byteCount: 1) == [])
     }
 
+    @Test("go after those that have become blobs, where they are too many")
+    func complete() {
+        var kept = KeptUploads()
+        for number in 0..<KeptUploads.perUser - 2 { #expect(kept.add(Self.upload(number), byteCount: 1) == []) }
+        for number in 100..<102 { #expect(kept.add(Self.upload(number), byteCount: 0) == []) }
+        #expect(kept.add(Self.upload(102), byteCount: 0) == [Self.upload(100)])
+        #expect(kept.add(Self.upload(50), byteCount: 1) == [Self.upload(101)])
+        #expect(kept.add(Self.upload(51), byteCount: 1) == [Self.upload(102)])
+        #expect(kept.add(Self.upload(52), byteCount: 1) == [Self.upload(0)])
+    }
+
     @Test("hold a user's part of the disk together, and the one that was left last stays though it is larger")
     func bytes() {
         var kept = KeptUploads()
