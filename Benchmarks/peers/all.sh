@@ -12,6 +12,8 @@ export REPS=${REPS:-1} SUBS=${SUBS:-1000 5000} IDLE=${IDLE:-10000}
 
 has() { # has MEASURE PEER: whether there is such a figure
     case $1:$2 in
+    assets:nginx | assets:floor) true ;;
+    *:nginx) false ;;
     *:brume | write:* | commit:* | read:* | fetch:*) [ "$2" != mosquitto ] ;;
     fanout:* | hs:*) true ;;
     idle:postgres) false ;; # a process each, 1.3 MB: 10,000 do not fit
@@ -25,7 +27,7 @@ has() { # has MEASURE PEER: whether there is such a figure
 for measure in "$@"; do
     case $measure in cold | snapshot) rounds=${ROUNDS_LARGE:-1} ;; *) rounds=${ROUNDS:-3} ;; esac
     for round in $(seq "$rounds"); do
-        for peer in ${PEERS:-redis postgres etcd nats mosquitto floor brume}; do
+        for peer in ${PEERS:-redis postgres etcd nats mosquitto nginx floor brume}; do
             has "$measure" "$peer" || continue
             echo "$(date +%T) $measure $peer, round $round of $rounds, load $(cut -d' ' -f1 /proc/loadavg)" >&2
             timeout "${LIMIT:-580}" "$here/run.sh" "$measure" "$peer" 2>>"$work/results/errors.log" | tee -a "$work/results/$measure.jsonl" ||

@@ -1,6 +1,7 @@
 // floor: the least a TLS server must do for each measure: one thread, epoll, OpenSSL, a group-committed journal,
 // nothing else. Frames: u32 length (big-endian), op, payload. I ping, W durable write, R read 1 KiB, S subscribe, P
-// publish, F u32 count: changes. floor PORT DIR CERTS [batch-fanout]
+// publish, F u32 count: changes. D u32 number: a file down. U u32 number, C content, E: a file up.
+// floor PORT DIR CERTS [batch-fanout]
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 typedef unsigned char u8;
 typedef struct cn {
@@ -24,6 +26,10 @@ typedef struct cn {
     size_t len, cap;
     u8 *out;
     size_t oo, ol, oc;
+    // files: the one that goes down, how much of it and of its frames; the one that comes up
+    int down, up;
+    off_t size, sent, came;
+    uint32_t number;
 } cn;
 static int ep;
 static cn **subs;
@@ -32,6 +38,9 @@ static u8 *jn;
 static size_t jl, jc;
 static cn **wait;
 static int nwait;
+static cn *whole[4096];
+static int nwhole;
+static char files[400];
 static u8 *log_;
 enum { REC = 1029, NLOG = 100000 };
 static uint32_t g32(const u8 *p) { return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3]; }
@@ -40,6 +49,34 @@ static void mask(cn *c, int m) {
         struct epoll_event e = {.events = m, .data.ptr = c};
         epoll_ctl(ep, EPOLL_CTL_MOD, c->fd, &e);
         c->mask = m;
+    }
+}
+// A file goes down in frames of 64 KiB, headers included, which are four records of TLS. Nothing is held for a
+// connection that doesn't take more: what it has not taken is read again.
+enum { FRAME = 65536, BODY = FRAME - 5 };
+static void more(cn *c) {
+    static u8 f[FRAME];
+    off_t frames = (c->size + BODY - 1) / BODY, end = c->size + 5 * frames;
+    for (int k = 0; k < 4 && c->sent < end; k++) {
+        off_t at = c->sent / FRAME;
+        size_t n = at < frames - 1 ? BODY : (size_t)(c->size - at * BODY), o = (size_t)(c->sent % FRAME);
+        uint32_t l = htonl((uint32_t)n + 1);
+        memcpy(f, &l, 4);
+        f[4] = 'd';
+        if (pread(c->down, f + 5, n, at * BODY) != (ssize_t)n) exit(1);
+        while (o < n + 5) {
+            int r = SSL_write(c->s, f + o, n + 5 - o);
+            if (r <= 0) {
+                mask(c, EPOLLIN | EPOLLOUT);
+                return;
+            }
+            o += r, c->sent += r;
+        }
+    }
+    if (c->sent < end) mask(c, EPOLLIN | EPOLLOUT); // after the others' turns
+    else {
+        close(c->down), c->down = 0;
+        mask(c, EPOLLIN);
     }
 }
 static void push(cn *c) {
@@ -82,6 +119,10 @@ static void gone(cn *c) {
         }
     for (int i = 0; i < nwait; i++)
         if (wait[i] == c) wait[i] = 0;
+    for (int i = 0; i < nwhole; i++)
+        if (whole[i] == c) whole[i] = 0;
+    if (c->down) close(c->down);
+    if (c->up) close(c->up);
     SSL_free(c->s);
     close(c->fd);
     free(c->in);
@@ -141,6 +182,30 @@ static void frame(cn *c, u8 op, const u8 *p, size_t n) {
         snd(c, log_, (size_t)k * REC);
         break;
     }
+    case 'D': {
+        char path[450];
+        snprintf(path, sizeof path, "%s/%u", files, g32(p));
+        c->down = open(path, O_RDONLY);
+        c->size = lseek(c->down, 0, SEEK_END);
+        c->sent = 0;
+        more(c);
+        break;
+    }
+    case 'U': {
+        char path[450];
+        c->number = g32(p);
+        snprintf(path, sizeof path, "%s/%u.part", files, c->number);
+        c->up = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+        c->came = 0;
+        break;
+    }
+    case 'C':
+        if (pwrite(c->up, p, n, c->came) != (ssize_t)n) exit(1);
+        c->came += (off_t)n;
+        break;
+    case 'E':
+        whole[nwhole++] = c; // synced and named at the end of the loop's round
+        break;
     }
 }
 int main(int argc, char **argv) {
@@ -168,6 +233,9 @@ int main(int argc, char **argv) {
         fsync(jf);
         free(z);
     }
+    snprintf(files, sizeof files, "%s/files", argv[2]);
+    mkdir(files, 0755);
+    int folder = open(files, O_RDONLY | O_DIRECTORY);
     subs = calloc(100000, sizeof *subs);
     wait = calloc(100000, sizeof *wait);
     log_ = malloc((size_t)REC * NLOG);
@@ -207,6 +275,7 @@ int main(int argc, char **argv) {
                 continue;
             }
             if (ev[i].events & EPOLLOUT && c->ol) push(c);
+            else if (ev[i].events & EPOLLOUT && c->down) more(c);
             int dead = 0;
             for (;;) {
                 int r = SSL_read(c->s, rb, sizeof rb);
@@ -252,6 +321,25 @@ int main(int argc, char **argv) {
             if (dead) gone(c);
         }
         if (fl) fanned();
+        if (nwhole) {
+            // All are on their way to the disk before the first is waited for, whose sync commits their names and
+            // sizes too.
+            for (int i = 0; i < nwhole; i++)
+                if (whole[i]) sync_file_range(whole[i]->up, 0, 0, SYNC_FILE_RANGE_WRITE);
+            for (int i = 0; i < nwhole; i++)
+                if (whole[i]) {
+                    cn *c = whole[i];
+                    char part[460], name[450];
+                    snprintf(name, sizeof name, "%s/%u", files, c->number);
+                    snprintf(part, sizeof part, "%s.part", name);
+                    if (fsync(c->up) || rename(part, name)) return 1;
+                    close(c->up), c->up = 0;
+                }
+            if (fsync(folder)) return 1;
+            for (int i = 0; i < nwhole; i++)
+                if (whole[i]) snd(whole[i], (const u8 *)"\0\0\0\1e", 5);
+            nwhole = 0;
+        }
         if (jl) {
             if (jo + (off_t)jl > jmax) jo = 0;
             if (pwrite(jf, jn, jl, jo) < 0 || fdatasync(jf)) return 1;

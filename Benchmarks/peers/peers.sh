@@ -3,8 +3,9 @@ W=${PEERBENCH_WORK:-/tmp/peerbench}
 C=$W/certs
 LG="$W/bin/lg"
 BRUME=${BRUME:-$(cd "$HERE/../.." && pwd)/.build/release/brume}
-export PEERBENCH_BRUME=$W/brume BRUME_STATE=$W/brume/state
-declare -A PORT=([redis]=7001 [etcd]=7002 [nats]=7003 [postgres]=7004 [mosquitto]=7005 [floor]=7006 [brume]=7007)
+export PEERBENCH_NGINX=$W/nginx/www PEERBENCH_BRUME=$W/brume BRUME_STATE=$W/brume/state
+declare -A PORT=([redis]=7001 [etcd]=7002 [nats]=7003 [postgres]=7004 [mosquitto]=7005 [floor]=7006 [brume]=7007
+    [nginx]=7008)
 ulimit -n 200000 2>/dev/null || true
 PGB=/usr/lib/postgresql/15/bin
 fresh() {
@@ -81,6 +82,40 @@ start_mosquitto() {
     mosquitto -c "$W/mosquitto.conf" >"$W/mosquitto.log" 2>&1 &
     PID=$!
     TREE=
+}
+
+# One worker, and the files of one folder.
+start_nginx() { # $1..: more directives of the http block
+    mkdir -p "$W/nginx/www/a" "$W/nginx/part"
+    cat >"$W/nginx.conf" <<E
+daemon off;
+user root;
+worker_processes 1;
+pid $W/nginx/pid;
+error_log $W/nginx.log error;
+events { worker_connections 4096; }
+http {
+    access_log off;
+    keepalive_requests 1000000;
+    client_max_body_size 0;
+    client_body_temp_path $W/nginx/part;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+    ${*:-}
+    server {
+        listen 127.0.0.1:7008 ssl backlog=4096;
+        ssl_certificate $C/server.crt;
+        ssl_certificate_key $C/server.key;
+        ssl_protocols TLSv1.3;
+        root $W/nginx/www;
+        location / { dav_methods PUT; }
+    }
+}
+E
+    nginx -c "$W/nginx.conf" 2>>"$W/nginx.log" &
+    PID=$!
+    TREE=-T
 }
 
 start_floor() { # floor.c, the least a server must do

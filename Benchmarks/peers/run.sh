@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run.sh MEASURE PEER: one line of JSON per result. MEASURE: write commit read fanout fetch idle hs cold snapshot loops.
-# PEER: redis etcd nats postgres floor brume, and mosquitto for fanout, idle and hs; README.md says which measure has which.
+# run.sh MEASURE PEER: one line of JSON per result. MEASURE: write commit read fanout fetch idle hs cold snapshot loops
+# assets. PEER: redis etcd nats postgres floor brume, mosquitto for fanout, idle and hs, and nginx for assets; README.md
+# says which measure has which.
 HERE=$(cd "$(dirname "$0")" && pwd)
 . "$HERE/peers.sh"
 "$HERE/setup.sh" >&2 || exit 1
@@ -85,6 +86,25 @@ case $M in
             lg read $P -m loops -S -u $users -c $users -k 200 -t $SECS -r $REPS -x "queries-$n"
             for cb in ${CB:-64,1 32,400}; do lg write $P -m loops -u $USERS -c ${cb%,*} -b ${cb#*,} -k 2000 -t $SECS -r $REPS -x "loops-$n"; done
             stop_peer
+        done
+        ;;
+    assets)
+        if [ $P = brume ]; then BRUME_OPTS="${BRUME_OPTS:-} --asset-limit 2GiB"; fi
+        fresh $P
+        start_peer $P ${OPTS:-}
+        lg assets $P -s 100000000 -r $REPS -x 100MB
+        lg assets $P -s 1000000000 -r $REPS -x 1GB
+        lg assets $P -c 16 -n 1000 -s 65536 -r $REPS -x 64KiB
+        if [ $P = brume ]; then
+            lg assets $P -M -c 16 -n 1000 -s 65536 -r $REPS -x 64KiB-named
+            lg assets-beside $P -s 1000000000 -t $SECS -r $REPS
+        fi
+        # What is above idle in a process that has done nothing else. An account may have 64 transfers.
+        for direction in down up; do
+            stop_peer
+            start_peer $P ${OPTS:-}
+            [ $direction = up ] && M=-M || M=
+            lg assets-slow $P $M -c 100 -u 4 -s 100000000 -w ${RATE:-1} -t ${HOLD:-8} -x slow-$direction
         done
         ;;
     cold) . "$HERE/cold.sh" ;;

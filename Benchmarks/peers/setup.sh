@@ -7,7 +7,8 @@ root=$(cd "$here/../.." && pwd)
 work=${PEERBENCH_WORK:-/tmp/peerbench}
 mkdir -p "$work/certs" "$work/bin"
 
-packages=(redis-server redis-tools etcd-server etcd-client nats-server postgresql-15 libssl-dev liburing-dev mosquitto gcc make)
+packages=(redis-server redis-tools etcd-server etcd-client nats-server postgresql-15 libssl-dev liburing-dev mosquitto
+    nginx gcc make)
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
 for package in "${packages[@]}"; do grep -qx "$package installed" <<<"$installed" || missing+=("$package"); done

@@ -13,7 +13,7 @@ import statistics
 import sys
 
 RESULTS = os.path.join(os.environ.get("PEERBENCH_WORK", "/tmp/peerbench"), "results")
-PEERS = ["redis", "postgres", "etcd", "nats", "mosquitto", "floor", "brume"]
+PEERS = ["redis", "postgres", "etcd", "nats", "mosquitto", "nginx", "floor", "brume"]
 
 COLUMNS = {
     "write": ["records_s", "p50_us", "p95_us", "p99_us", "srv_cpu_us_per_record", "srv_cores", "cli_cores", "rss_mb"],
@@ -28,6 +28,8 @@ COLUMNS = {
              "idle_srv_cores"],
     "hs": ["handshakes_s", "p50_us", "p99_us", "resumed_share", "srv_cpu_us_per_hs", "cli_cpu_us_per_hs", "srv_cores"],
     "cold": ["serving_s", "ready_s", "secs", "records_s", "srv_cpu_s", "bytes", "rss_mb"],
+    "assets": ["MB_s", "files_s", "p50_us", "p99_us", "srv_cpu_us_per_mb", "sync_cpu_us_per_mb", "srv_cpu_us_per_file",
+               "srv_cores", "cli_cores", "above_idle_mb", "rss_mb"],
     "snapshot": ["records_s", "p50_us", "p95_us", "p99_us", "max_us", "secs", "bytes", "srv_cpu_us_per_record"],
 }
 
@@ -127,6 +129,37 @@ def two_loops(title, limit=None, tag="loops", **case):
     return goal
 
 
+def beside(direction):
+    goal = Goal(
+        f"p99 of a save on a connection that {'fetches' if direction == 'down' else 'sends'} 1 GB: more than alone, ms",
+        "assets", "p99_us", 2, scale=1e-3, tag=direction)
+    alone = figure("assets", "brume", "p99_us", tag="alone")
+    goal.figures = {"brume": goal.figures["brume"] - alone / 1000} if alone and "brume" in goal.figures else {}
+    return goal
+
+
+def of_nginx(title, name, factor, at_least=False, **case):
+    return Goal(title, "assets", name, None, at_least=at_least, **case).against(factor, ["nginx"])
+
+
+def files():
+    rows = []
+    for kind, direction in (("fetched", "down"), ("sent, synced", "up")):
+        for size, text in (("1GB", "1 GB"), ("100MB", "100 MB")):
+            tag = f"{size}-{direction}"
+            rows += [
+                of_nginx(f"file of {text} {kind}: CPU µs a MB, 1.15 of nginx's", "srv_cpu_us_per_mb", 1.15, tag=tag),
+                Goal("the same: MB/s", "assets", "MB_s", None, at_least=True, tag=tag)]
+        rows += [
+            of_nginx(f"files of 64 KiB {kind}, 16 connections: files/s", "files_s", 1, True, tag=f"64KiB-{direction}"),
+            Goal("the same: CPU µs a file", "assets", "srv_cpu_us_per_file", None, tag=f"64KiB-{direction}")]
+    return rows + [
+        Goal("the same, each named by a record: files/s", "assets", "files_s", None, True, tag="64KiB-named"),
+        Goal("100 slow transfers down: MB above idle", "assets", "above_idle_mb", 67.1, tag="slow-down"),
+        Goal("100 slow transfers up: MB above idle", "assets", "above_idle_mb", 67.1, tag="slow-up"),
+        beside("down"), beside("up")]
+
+
 def goals():
     peers = [peer for peer in PEERS if peer not in ("floor", "brume")]
     cpu, one_at_a_time, eight = "srv_cpu_us_per_delivery", "latency", "window"
@@ -166,6 +199,7 @@ def goals():
         two_loops("two loops against one, queries, where the client leaves room: times as many", 1.6, "queries"),
         two_loops("two loops against one, single saves, 64 connections: times as many", **single),
         two_loops("two loops against one, batches of 400, 32 connections: times as many", conns=32, batch=400),
+        *files(),
     ]
 
 

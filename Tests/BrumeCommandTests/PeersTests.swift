@@ -17,7 +17,7 @@ struct PeersTests {
             Tool.run(["make", "-s", "-C", source, "FLAGS=-O0", "BIN=\(folder.path)", lg]).status == 0,
             "the load generator can't be built; it needs make, a C compiler and libssl-dev")
         let server = try ServerProcess(folder: folder)
-        try server.start()
+        try server.start(options: ["--asset-limit", "1MiB"])
         defer { server.kill() }
         _ = try folder.write("accounts", server.addAccount("ada") + "\n" + server.addAccount("bob") + "\n")
         let port = String(try #require(server.port))
@@ -42,6 +42,10 @@ struct PeersTests {
         #expect(try measure("read", "-S", "-k", "800").count == 1)
         let resumed = try measure("hs", "-c", "2", "-R")
         #expect(resumed.count == 1 && resumed[0].contains("\"resumed_share\":1,"), "\(resumed)")
+        // What comes down is compared with what went up. With -M records name what goes up, and nothing comes down.
+        #expect(try measure("assets", "-c", "2", "-n", "3", "-s", "200000").count == 2)
+        #expect(try measure("assets", "-M", "-n", "2", "-s", "1").count == 1)
+        #expect(try measure("assets-beside", "-s", "1000000").count == 3)
         // One publication at a time, then four in flight: each reaches each of the devices, or it fails.
         let pushed = try measure("fanout", "-c", "5", "-w", "4")
         #expect(pushed.count == 2 && pushed.allSatisfy { !$0.contains("\"deliveries_s\":0,") }, "\(pushed)")

@@ -10,8 +10,12 @@ enum {
     RECORDS_CHANGES = 34,
     RECORDS_QUERY = 35,
     SUBSCRIPTIONS_MODIFY = 64,
-    NOTIFICATIONS_OPEN = 80
+    NOTIFICATIONS_OPEN = 80,
+    ASSETS_UPLOAD = 112,
+    ASSETS_DOWNLOAD = 113
 };
+// What a stream may have under way at its beginning, in both directions.
+enum { STREAM_CREDIT = 64, STREAM_CREDIT_BYTES = 256 * 1024 };
 enum { DATABASE_PUBLIC = 1, DATABASE_PRIVATE = 2, ALL_KEYS = 2, CREDIT_STEP = 32, STREAMS_PER_ACCOUNT = 1000 };
 static const char ZONE[] = "peers", CONTAINER[] = "iCloud.peers";
 
@@ -209,6 +213,90 @@ static void b_sub(conn *c) {
     c->method = NOTIFICATIONS_OPEN;
 }
 
+// MARK: Files
+
+static void open_stream(conn *c, int method, int flags, size_t length) {
+    c->stream = c->next_stream++;
+    frame(&c->out, CALL, 0, c->stream, 2);
+    b8(&c->out, 1 << 3), bvar(&c->out, (u64)method);
+    frame(&c->out, MESSAGE, flags, c->stream, length);
+    c->taken = c->taken_bytes = 0;
+    c->moved = 0;
+    c->is_upload = method == ASSETS_UPLOAD;
+}
+
+static void b_download(conn *c, asset *a) {
+    char name[32];
+    size_t length = (size_t)snprintf(name, sizeof name, "asset-%d", a->number);
+    c->file = a;
+    open_stream(
+        c, ASSETS_DOWNLOAD, LAST,
+        2 + field_size(zone_size(DATABASE_PRIVATE)) + field_size(length) + field_size(1) + field_size(32)
+    );
+    b8(&c->out, 1 << 3), b8(&c->out, DATABASE_PRIVATE);
+    zone_field(&c->out, 2, DATABASE_PRIVATE);
+    bytes_field(&c->out, 3, name, length);
+    bytes_field(&c->out, 4, "f", 1);
+    bytes_field(&c->out, 6, a->checksum, 32);
+}
+
+static void b_upload(conn *c, asset *a) {
+    c->file = a;
+    size_t length = 2 + field_size(zone_size(DATABASE_PRIVATE)) + 18 + 1 + (size_t)varlen(a->size);
+    open_stream(c, ASSETS_UPLOAD, 0, field_size(length));
+    tag(&c->out, 1, length);
+    b8(&c->out, 1 << 3), b8(&c->out, DATABASE_PRIVATE);
+    zone_field(&c->out, 2, DATABASE_PRIVATE);
+    random_field(&c->out, 3);
+    b8(&c->out, 4 << 3), bvar(&c->out, a->size);
+    c->credit = STREAM_CREDIT - 1;
+    c->credit_bytes = STREAM_CREDIT_BYTES - (int64_t)field_size(length);
+}
+
+static void b_send(conn *c) {
+    buf *b = &c->out;
+    while (c->sending && c->allowance > 0 && c->credit > 0 && c->credit_bytes > 0) {
+        u64 left = c->file->size - c->moved, n = left < CHUNK ? left : CHUNK;
+        size_t length = n ? field_size(n) : field_size(field_size(32));
+        frame(b, MESSAGE, n ? 0 : LAST, c->stream, length);
+        c->credit--;
+        c->credit_bytes -= (int64_t)length;
+        if (n) bytes_field(b, 2, asset_bytes(c->file, c->moved), n);
+        else tag(b, 3, field_size(32)), bytes_field(b, 1, c->file->checksum, 32);
+        c->sending = n > 0;
+        c->moved += n;
+        c->allowance -= (int64_t)n;
+    }
+}
+
+// Saves the record that names a file, whatever it named before.
+static void b_refer(conn *c, asset *a) {
+    char name[32];
+    size_t length = (size_t)snprintf(name, sizeof name, "asset-%d", a->number);
+    size_t of_asset = field_size(32) + 1 + (size_t)varlen(a->size) + 9 + field_size(a->receipt_length);
+    size_t of_value = 1 + field_size(of_asset), of_field = 3 + field_size(of_value);
+    size_t of_save = field_size(length) + 3 + field_size(of_field);
+    size_t of_zone = field_size(zone_size(DATABASE_PRIVATE)) + field_size(of_save);
+    call(c, RECORDS_MODIFY, 4 + 18 + field_size(of_zone));
+    buf *b = &c->out;
+    b8(b, 1 << 3), b8(b, DATABASE_PRIVATE);
+    b8(b, 2 << 3), b8(b, ALL_KEYS);
+    random_field(b, 4);
+    tag(b, 5, of_zone);
+    zone_field(b, 1, DATABASE_PRIVATE);
+    tag(b, 2, of_save);
+    bytes_field(b, 1, name, length);
+    bytes_field(b, 2, "A", 1);
+    tag(b, 15, of_field);
+    bytes_field(b, 1, "f", 1);
+    tag(b, 2, of_value);
+    bvar(b, 16 << 3 | 2), bvar(b, of_asset);
+    bytes_field(b, 1, a->checksum, 32);
+    b8(b, 2 << 3), bvar(b, a->size);
+    b8(b, 3 << 3 | 1), bput(b, &a->generation, 8);
+    bytes_field(b, 4, a->receipt, a->receipt_length);
+}
+
 // MARK: Answers
 
 static void refused(conn *c, const u8 *p, const u8 *e) {
@@ -284,6 +372,46 @@ static void event(conn *c, const u8 *p, const u8 *e) {
     }
 }
 
+static void uploaded(conn *c, const u8 *p, const u8 *e) {
+    int number, type;
+    u64 value;
+    const u8 *data = 0, *next;
+    while ((next = pb_field(p, e, &number, &type, &value, &data))) {
+        if (number == 1 && (value != 32 || memcmp(data, c->file->checksum, 32))) die("brume: another checksum");
+        if (number == 3) memcpy(&c->file->generation, next - 8, 8);
+        if (number == 4) {
+            if (value > sizeof c->file->receipt) die("brume: a receipt of %lu bytes", value);
+            memcpy(c->file->receipt, data, value);
+            c->file->receipt_length = value;
+        }
+        p = next;
+    }
+}
+
+// What a transfer's stream brings: contents; where an upload begins; at its end the asset.
+static void transferred(conn *c, const u8 *p, const u8 *e) {
+    int number, type;
+    u64 value;
+    const u8 *data = 0;
+    size_t size = (size_t)(e - p);
+    while ((p = pb_field(p, e, &number, &type, &value, &data))) {
+        if (c->is_upload && number == 2) uploaded(c, data, data + value);
+        else if (c->is_upload) {
+            if (value) die("brume: an upload goes on at %lu", value);
+            c->sending = 1;
+            b_send(c);
+        } else if (number == 2) came(c, data, value);
+        else if (value != c->file->size) die("brume: an asset of %lu bytes", value);
+    }
+    c->taken++;
+    c->taken_bytes += (u32)size;
+    if (c->is_upload || (c->taken < STREAM_CREDIT / 2 && c->taken_bytes < STREAM_CREDIT_BYTES / 2)) return;
+    frame(&c->out, CREDIT, 0, c->stream, 8);
+    b32(&c->out, c->taken);
+    b32(&c->out, c->taken_bytes);
+    c->taken = c->taken_bytes = 0;
+}
+
 static void b_parse(conn *c) {
     for (;;) {
         u8 *b = c->in.p + c->in.off;
@@ -292,6 +420,13 @@ static void b_parse(conn *c) {
         const u8 *p = b + HEADER, *e = p + g32(b);
         SSL *s = c->ssl;
         c->in.off += HEADER + g32(b);
+        if (c->stream && g32(b + 6) == c->stream) {
+            if (b[4] == MESSAGE) transferred(c, p, e);
+            else if (b[4] == CREDIT) c->credit += g32(p), c->credit_bytes += g32(p + 4), b_send(c);
+            else if (p != e) refused(c, p, e);
+            else c->stream = 0, moved(c);
+            continue;
+        }
         switch (b[4]) {
         case WELCOME:
             ready(c);
@@ -377,4 +512,6 @@ static void b_init(void) {
         die("brume: the token can't be kept");
 }
 
-struct proto brume_proto = {"brume", b_hello, b_parse, b_put, b_get, b_sub, b_pub, b_fetch, 0, b_init};
+struct proto brume_proto = {
+    "brume", b_hello, b_parse,    b_put,    b_get,  b_sub, b_pub, b_fetch, 0,
+    b_init,  b_download, b_upload, b_send, b_refer};

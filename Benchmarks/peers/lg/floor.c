@@ -48,6 +48,10 @@ static void f_parse(conn *c) {
             c->sub_ok = 1;
             g_nsub++;
         } else if (b[4] == 'n') on_note(c, note_id(b + 5));
+        else if (b[4] == 'd') {
+            came(c, b + 5, n - 5);
+            if (c->moved == c->file->size) moved(c);
+        } else if (b[4] == 'e') moved(c);
         else if (b[4] == 'c') {
             c->items++;
             c->bytes += n - 5;
@@ -63,4 +67,32 @@ static void f_parse(conn *c) {
     }
 }
 
-struct proto floor_proto = {"floor", f_hello, f_parse, f_put, f_get, f_sub, f_pub, f_fetch, 0};
+static void f_download(conn *c, asset *a) {
+    c->file = a;
+    c->moved = 0;
+    f_frame(&c->out, 'D', 4);
+    b32(&c->out, (u32)a->number);
+}
+static void f_upload(conn *c, asset *a) {
+    c->file = a;
+    c->moved = 0;
+    c->sending = 1;
+    f_frame(&c->out, 'U', 4);
+    b32(&c->out, (u32)a->number);
+}
+// Frames as large as a TLS record.
+static void f_send(conn *c) {
+    if (c->out.off < c->out.len || c->allowance <= 0) return;
+    u64 left = c->file->size - c->moved, n = left < 16384 - 5 ? left : 16384 - 5;
+    f_frame(&c->out, 'C', n);
+    bput(&c->out, asset_bytes(c->file, c->moved), n);
+    c->moved += n;
+    c->allowance -= (int64_t)n;
+    if (c->moved < c->file->size) return;
+    f_frame(&c->out, 'E', 0);
+    c->sending = 0;
+}
+
+struct proto floor_proto = {
+    "floor", f_hello, f_parse, f_put, f_get, f_sub, f_pub, f_fetch, .download = f_download, .upload = f_upload,
+    .send = f_send};

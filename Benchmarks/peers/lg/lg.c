@@ -47,22 +47,26 @@ static void set_mask(conn *c, int m) {
     c->mask = m;
 }
 void flush(conn *c) {
-    while (c->out.off < c->out.len) {
-        int n = SSL_write(c->ssl, c->out.p + c->out.off, c->out.len - c->out.off);
-        if (n > 0) {
-            c->out.off += n;
-            continue;
+    int in = c->paused ? 0 : EPOLLIN;
+    do {
+        while (c->out.off < c->out.len) {
+            int n = SSL_write(c->ssl, c->out.p + c->out.off, c->out.len - c->out.off);
+            if (n > 0) {
+                c->out.off += n;
+                continue;
+            }
+            int e = SSL_get_error(c->ssl, n);
+            if (e == SSL_ERROR_WANT_WRITE) {
+                set_mask(c, in | EPOLLOUT);
+                return;
+            }
+            if (e == SSL_ERROR_WANT_READ) return;
+            die("%s: write error conn %d ssl=%d errno=%d", g_peer, c->id, e, errno);
         }
-        int e = SSL_get_error(c->ssl, n);
-        if (e == SSL_ERROR_WANT_WRITE) {
-            set_mask(c, EPOLLIN | EPOLLOUT);
-            return;
-        }
-        if (e == SSL_ERROR_WANT_READ) return;
-        die("%s: write error conn %d ssl=%d errno=%d", g_peer, c->id, e, errno);
-    }
-    c->out.off = c->out.len = 0;
-    set_mask(c, EPOLLIN);
+        c->out.off = c->out.len = 0;
+        if (c->sending) P->send(c);
+    } while (c->out.len);
+    set_mask(c, in);
 }
 void start_conn(conn *c) {
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -100,6 +104,8 @@ void stop_conn(conn *c) {
     c->method = 0;
     c->taken = c->taken_bytes = 0;
     c->notes = 0;
+    c->sending = c->paused = 0;
+    c->stream = 0;
 }
 int g_soft; // tolerate failures (wait mode)
 int g_failed;
@@ -174,6 +180,10 @@ static void handle(conn *c, int ev) {
     if (ev & EPOLLOUT) flush(c);
     SSL *s = c->ssl;
     for (;;) {
+        if (c->paused) {
+            set_mask(c, c->mask & ~EPOLLIN);
+            break;
+        }
         bneed(&c->in, c->in.cap >= 65536 ? 16384 : 4096);
         int n = SSL_read(s, c->in.p + c->in.len, c->in.cap - c->in.len);
         if (n > 0) {
@@ -194,10 +204,19 @@ static void handle(conn *c, int ev) {
     }
     if (c->out.off < c->out.len) flush(c);
 }
+void proceed(conn *c) {
+    c->paused = 0;
+    set_mask(c, c->mask | EPOLLIN);
+    handle(c, EPOLLIN);
+}
+void (*on_wake)(void);
 int poll_once(int ms) {
     static struct epoll_event ev[512];
     int n = epoll_wait(g_ep, ev, 512, ms);
-    for (int i = 0; i < n; i++) handle(ev[i].data.ptr, ev[i].events);
+    for (int i = 0; i < n; i++) {
+        if (ev[i].data.ptr) handle(ev[i].data.ptr, ev[i].events);
+        else on_wake();
+    }
     return n;
 }
 static int new_session(SSL *s, SSL_SESSION *x) {
@@ -305,7 +324,7 @@ int main(int argc, char **argv) {
             return 2;
         }
     struct proto *protos[] = {&redis_proto,     &nats_proto,  &postgres_proto, &etcd_proto,
-                              &mosquitto_proto, &floor_proto, &brume_proto};
+                              &mosquitto_proto, &floor_proto, &brume_proto, &nginx_proto};
     for (size_t i = 0; i < sizeof protos / sizeof *protos; i++)
         if (!strcmp(protos[i]->name, proto)) P = protos[i];
     if (!P) die("no protocol %s", proto);
@@ -324,7 +343,7 @@ int main(int argc, char **argv) {
         g_ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
     );
     SSL_CTX_set_read_ahead(g_ctx, 1);
-    if (!strcmp(mode, "fetch")) SSL_CTX_set_default_read_buffer_len(g_ctx, 131072);
+    if (!strcmp(mode, "fetch") || !strncmp(mode, "assets", 6)) SSL_CTX_set_default_read_buffer_len(g_ctx, 131072);
     SSL_CTX_set_session_cache_mode(
         g_ctx, g_resume ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL : SSL_SESS_CACHE_OFF
     );

@@ -34,6 +34,16 @@ static inline u64 now_ns(void) {
 
 void die(const char *f, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+// A file that is sent and fetched: bytes of one random pool, from a place on, around and around.
+typedef struct asset {
+    int number;
+    u64 size, from;
+    // Brume: what names it
+    u8 checksum[32], receipt[512];
+    u64 generation;
+    size_t receipt_length;
+} asset;
+
 enum { CONNECTING, PREFACE, HANDSHAKE, LOGIN, READY };
 enum { ROLE_CLIENT, ROLE_SUB, ROLE_PUB };
 typedef struct buf {
@@ -70,6 +80,13 @@ typedef struct conn {
     // where a fetch stands
     u64 pos, items, target, bytes;
     int fetching;
+    // a file on its way: bytes that went or came, and that may go or come before the next tick
+    asset *file;
+    u64 moved;
+    int64_t allowance;
+    int is_upload, sending, paused;
+    u32 stream;
+    int64_t credit, credit_bytes;
 } conn;
 
 static inline void bneed(buf *b, size_t n) {
@@ -185,15 +202,19 @@ struct proto {
     void (*fetch)(conn *);
     int preface;        // P: PostgreSQL asks for TLS first; N: NATS speaks first
     void (*init)(void); // makes what the measures need
+    // Files. `send` goes on with an upload as far as it may; `refer` makes a record that names what was uploaded.
+    void (*download)(conn *, asset *), (*upload)(conn *, asset *), (*send)(conn *), (*refer)(conn *, asset *);
 };
 extern struct proto *P;
 // events from the protocols
 extern void (*on_ready)(conn *), (*on_reply)(conn *), (*on_note)(conn *, u64 id), (*on_fetched)(conn *);
-extern struct proto redis_proto, nats_proto, postgres_proto, etcd_proto, mosquitto_proto, floor_proto, brume_proto;
+extern struct proto redis_proto, nats_proto, postgres_proto, etcd_proto, mosquitto_proto, floor_proto, brume_proto,
+    nginx_proto;
 extern int p_prepared, e_fetch_range; // of PostgreSQL and etcd
 
 void flush(conn *c);
 void start_conn(conn *c);
+void proceed(conn *c); // reads again, after c->paused
 void stop_conn(conn *c);
 void ready(conn *c); // the protocol's hello was answered
 int poll_once(int ms);
@@ -217,3 +238,13 @@ void emit(void); // one JSON line: the median of each field over the repetitions
 
 int measure(const char *mode);
 void connect_all(int par); // opens all connections, par at a time, until all are ready
+
+// MARK: Files (assets.c)
+
+int mode_assets(const char *mode); // false when the mode is none of files
+const u8 *asset_bytes(const asset *a, u64 offset); // at least CHUNK bytes from an offset on
+enum { CHUNK = 65536 };
+void came(conn *c, const u8 *p, size_t n); // content of a download, in order
+void moved(conn *c);                       // all of a file is there, and durable
+void moved_after_sync(conn *c, const char *path, const char *folder); // the same for a server that doesn't sync
+extern void (*on_wake)(void);              // another thread has something for this one

@@ -377,6 +377,6 @@ int measure(const char *mode) {
     else if (!strcmp(mode, "hs")) mode_hs();
     else if (!strcmp(mode, "wait")) mode_wait();
     else if (!strcmp(mode, "init")) mode_init();
-    else die("there is no measure %s", mode);
+    else if (!mode_assets(mode)) die("there is no measure %s", mode);
     return 0;
 }
