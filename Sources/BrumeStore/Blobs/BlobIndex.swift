@@ -21,8 +21,10 @@ package struct BlobIndex {
 
     /// Bytes of the blobs that records name, each copy once.
     package private(set) var referencedByteCount: UInt64 = 0
-    /// Bytes of those that were stored since the start and that no record has named: somebody is about to, or never
-    /// will.
+    /// How many blobs records name.
+    package private(set) var referencedCount = 0
+    /// Bytes of those that were stored since the start and that no record has named since: somebody is about to, or
+    /// never will.
     package private(set) var pendingByteCount: UInt64 = 0
     /// Bytes of all that are there, also of those that are about to go.
     package private(set) var storedByteCount: UInt64 = 0
@@ -48,6 +50,17 @@ package struct BlobIndex {
         return counts
     }
 
+    /// ``pendingByteCount``, counted anew.
+    ///
+    /// - Complexity: O(blobs).
+    package var recountedPendingByteCount: UInt64 {
+        var sum: UInt64 = 0
+        blobs.forEach { _, entry in
+            if entry.isPending { sum += entry.byteCount }
+        }
+        return sum
+    }
+
     /// The blobs that records name, and their bytes, in the order of their names.
     ///
     /// - Complexity: O(blobs · log blobs).
@@ -68,7 +81,7 @@ package struct BlobIndex {
         return !entry.isDeleting && !entry.isDamaged
     }
 
-    /// Whether the blob was stored since the start, and no record has named it.
+    /// Whether the blob was stored since the start, and no record has named it since.
     package func isPending(_ name: BlobName) -> Bool { blobs[name]?.isPending == true }
 
     /// Whether the blob is marked, and its file is being removed.
@@ -94,8 +107,9 @@ package struct BlobIndex {
     package mutating func add(_ name: BlobName, byteCount: UInt64, promisedUntil: UInt32, now: UInt32) {
         var entry = insert(name, byteCount, isPending: true)
         precondition(!entry.isDeleting, "a blob is stored under the name of one that is being deleted")
-        // It may have been found before.
-        if !entry.isPending, !entry.wasReferenced {
+        // It may have been found before, or records may have named it, and name it no longer: it counts as what was
+        // uploaded last, or deleting and uploading again would store it for nothing.
+        if !entry.isPending, entry.references == 0 {
             entry.isPending = true
             pendingByteCount += entry.byteCount
         }
@@ -120,13 +134,16 @@ package struct BlobIndex {
     private mutating func insert(_ name: BlobName, _ byteCount: UInt64, isPending: Bool) -> BlobTable.Entry {
         if let known = blobs[name] { return known }
         // What a damaged record says of a size must not make the sums overflow.
-        var entry = BlobTable.Entry(byteCount: min(byteCount, StoreLimits.assetBytes))
+        var entry = BlobTable.Entry(byteCount: BlobIndex.counted(byteCount))
         entry.isPending = isPending
         blobs[name] = entry
         storedByteCount += entry.byteCount
         if isPending { pendingByteCount += entry.byteCount }
         return entry
     }
+
+    /// The bytes that are counted of a blob, by what a record says of it.
+    static func counted(_ byteCount: UInt64) -> UInt64 { min(byteCount, StoreLimits.assetBytes) }
 
     // MARK: What needs it
 
@@ -159,10 +176,12 @@ package struct BlobIndex {
     package mutating func reference(_ name: BlobName, byteCount: UInt64) {
         var entry = insert(name, byteCount, isPending: false)
         precondition(!entry.isDeleting, "a record names an asset that is being deleted")
-        if entry.references == 0 { referencedByteCount += entry.byteCount }
+        if entry.references == 0 {
+            referencedByteCount += entry.byteCount
+            referencedCount += 1
+        }
         if entry.isPending { pendingByteCount -= entry.byteCount }
         entry.isPending = false
-        entry.wasReferenced = true
         entry.references += 1
         blobs[name] = entry
     }
@@ -175,6 +194,7 @@ package struct BlobIndex {
         blobs[name]!.references -= 1
         if entry.references > 1 { return }
         referencedByteCount -= entry.byteCount
+        referencedCount -= 1
         noteUnneeded(name, now)
     }
 

@@ -15,10 +15,8 @@ struct BlobTable {
         var promisedUntil: UInt32 = 0
         /// When the last of them ceased to need it; means nothing while one does.
         var unneededSince: UInt32 = 0
-        /// Whether it was stored in this life of the process, and no record has named it.
+        /// Whether it was stored in this life of the process, and no record has named it since.
         var isPending = false
-        /// Whether a record names it, or did.
-        var wasReferenced = false
         /// Whether it is known to be whole: stored in this life of the process.
         var isFresh = false
         var isDamaged = false

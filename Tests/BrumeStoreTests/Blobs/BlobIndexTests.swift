@@ -45,6 +45,21 @@ struct BlobIndexTests {
         #expect(index.takeUnneeded(now: 1201, limit: 9) == [name])
     }
 
+    @Test("what records named once counts as pending when it is uploaded again, and no sooner")
+    mutating func uploadedAgain() {
+        let name = Self.name(1)
+        index.reference(name, byteCount: 7)
+        index.add(name, byteCount: 7, promisedUntil: 10, now: 0)
+        #expect(index.pendingByteCount == 0 && index.referencedByteCount == 7, "it counts once")
+        index.release(name, now: 1)
+        #expect(index.pendingByteCount == 0 && index.referencedByteCount == 0)
+        index.add(name, byteCount: 7, promisedUntil: 10, now: 2)
+        index.add(name, byteCount: 7, promisedUntil: 10, now: 2)
+        #expect(index.pendingByteCount == 7)
+        index.reference(name, byteCount: 7)
+        #expect(index.pendingByteCount == 0 && index.referencedByteCount == 7)
+    }
+
     @Test("a save or a transfer keeps a blob, and none can once it is about to go")
     mutating func pins() {
         let name = Self.name(1)
@@ -148,7 +163,6 @@ struct BlobIndexTests {
             var promisedUntil: UInt32 = 0
             var lastNeeded: UInt32
             var isPending = false
-            var wasReferenced = false
             var isFresh = false
             var isDamaged = false
             var isDeleting = false
@@ -201,7 +215,6 @@ struct BlobIndexTests {
                     index.reference(name, byteCount: blobs[name]!.byteCount)
                     blobs[name]!.references += 1
                     blobs[name]!.isPending = false
-                    blobs[name]!.wasReferenced = true
                 }
                 index.unpin(name, now: now)
                 blobs[name]!.pins -= 1
@@ -233,7 +246,7 @@ struct BlobIndexTests {
             case 0:
                 let until = now + UInt32.random(in: 0...250, using: &generator)
                 index.add(name, byteCount: blob.byteCount, promisedUntil: until, now: now)
-                if !blob.wasReferenced { blob.isPending = true }
+                if blob.references == 0 { blob.isPending = true }
                 blob.isFresh = true
                 blob.promisedUntil = max(blob.promisedUntil, until)
                 blob.lastNeeded = now
@@ -242,7 +255,6 @@ struct BlobIndexTests {
                 index.reference(name, byteCount: blob.byteCount)
                 blob.references += 1
                 blob.isPending = false
-                blob.wasReferenced = true
             }
             blobs[name] = blob
         }
@@ -275,6 +287,8 @@ struct BlobIndexTests {
             #expect(index.count == blobs.count, comment)
             let referenced = blobs.values.filter { $0.references > 0 }.reduce(0) { $0 + $1.byteCount }
             let pending = blobs.values.filter(\.isPending).reduce(0) { $0 + $1.byteCount }
+            #expect(index.referencedCount == blobs.values.count { $0.references > 0 }, comment)
+            #expect(index.recountedPendingByteCount == pending, comment)
             #expect(index.referencedByteCount == referenced && index.pendingByteCount == pending, comment)
             #expect(index.storedByteCount == blobs.values.reduce(0) { $0 + $1.byteCount }, comment)
             for (name, blob) in blobs { #expect(index.referenceCount(of: name) == blob.references, comment) }
