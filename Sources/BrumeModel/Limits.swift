@@ -103,6 +103,10 @@ package enum Limits {
     /// What a quota counts for a record besides its bytes: its place in the zone, in the feed and among the names.
     package static let recordOverheadBytes = 128
 
+    /// What a quota counts for an asset besides its content: a file takes a block of the disk however small it is, and
+    /// a place in memory.
+    package static let assetOverheadBytes = 4 * 1024
+
     /// What a quota counts for a deletion that the feeds report, of a record or of a zone: about what one takes whose
     /// names are usual, and less than the smallest record counts, so that a deletion always makes room.
     package static let tombstoneBytes = 160

@@ -23,7 +23,11 @@ extension ZoneBatch {
             let again = try count(of: save.fields.puts.bytes) { grants?.contains($0) == true || known.contains($0) }
             guard again.areAllowed else { throw ZoneBatch.assetIsNotAvailable }
         }
-        let named = try count(of: fields) { _ in true }
+        var bytes: UInt64 = 0
+        let named = try count(of: fields) {
+            bytes += BlobIndex.counted($0.byteCount)
+            return true
+        }
         try takeAssets(named.count)
         guard named.count <= Limits.assetsPerRecord else {
             throw ServiceError(
@@ -33,6 +37,7 @@ extension ZoneBatch {
                 several records
                 """)
         }
+        namedAssetBytes += Int(bytes)
         return named.count > 0
     }
 

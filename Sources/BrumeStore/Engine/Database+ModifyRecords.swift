@@ -66,7 +66,8 @@ extension Database {
                     runOfZone: modification.isKnownDistinct
                         ? run : run(of: ChangePosition(rawValue: zoneStates[index].incarnation)),
                     takenNames: takenNames, grants: grants.assets(inZone: zoneStates[index].name),
-                    assetsLeft: assetsLeft, quota: room(in: quota))
+                    assetsLeft: assetsLeft, quota: room(in: quota),
+                    blobs: quota != nil && blobs.count > 0 ? BlobsInUse(of: self) : nil)
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget

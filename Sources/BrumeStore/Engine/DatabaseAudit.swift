@@ -20,6 +20,10 @@ package struct DatabaseAudit: Equatable, Sendable {
         var treeProblems: [UInt64: String] = [:]
         /// How often each stored asset is named: by records, and by those whose removal is not durable yet.
         var assets: [BlobName: Int] = [:]
+        /// Bytes of those, each copy once.
+        package var assetBytes: UInt64 = 0
+        /// Bytes of those that are stored and that no record has named.
+        package var pendingAssetBytes: UInt64 = 0
         /// Records that name assets, by the zone's incarnation.
         var assetHolders: [UInt64: Int] = [:]
         /// See ``Database/approximateBytes``.
@@ -79,6 +83,8 @@ extension Database {
             participantOperations: participantOperations.count,
             participantOperationBytes: participantOperations.bytes)
         audit.kept.assets = blobs.referenceCounts
+        audit.kept.assetBytes = blobs.referencedByteCount
+        audit.kept.pendingAssetBytes = blobs.pendingByteCount
         for state in zoneStates where state.assetHolderCount > 0 {
             audit.kept.assetHolders[state.incarnation] = state.assetHolderCount
         }
@@ -89,7 +95,14 @@ extension Database {
                 + formerSubscribers.approximateBytes + sharedZones.approximateBytes
                 + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
                 + assetReleases.approximateBytes)
-        assetReleases.forEach { Database.forEachAsset(of: $0) { sums.assets[BlobName($0), default: 0] += 1 } }
+        func count(assetsOf record: SharedBytes) {
+            Database.forEachAsset(of: record) { asset in
+                if sums.assets[BlobName(asset)] == nil { sums.assetBytes += BlobIndex.counted(asset.byteCount) }
+                sums.assets[BlobName(asset), default: 0] += 1
+            }
+        }
+        assetReleases.forEach { count(assetsOf: $0) }
+        sums.pendingAssetBytes = blobs.recountedPendingByteCount
         operations.capture.forEach { operation in
             sums.operations += 1
             sums.operationBytes += operation.outcome.count
@@ -117,7 +130,7 @@ extension Database {
             }
             for (_, record) in state.liveSlots where record.marks.contains(.assets) {
                 sums.assetHolders[state.incarnation, default: 0] += 1
-                Database.forEachAsset(of: record.bytes) { sums.assets[BlobName($0), default: 0] += 1 }
+                count(assetsOf: record.bytes)
             }
             sums.approximateBytes += references.approximateBytes
             let sharing = state.searchedSharing

@@ -66,6 +66,10 @@ struct ZoneBatch {
     var assetsLeft: Int
     /// The quota of records, and how much of it was used before this batch; nil for no limit.
     let quota: QuotaRoom?
+    /// Which assets records name, and which are pending; nil where no quota counts them.
+    let blobs: BlobsInUse?
+    /// Bytes of the assets that the records name of all saves that were ever staged, however often.
+    var namedAssetBytes = 0
 
     var staged: [StagedSave] = []
     /// Roots whose shares go, and that are not among ``staged``.
@@ -92,7 +96,8 @@ struct ZoneBatch {
         owner: String = "", scope: DatabaseScope, tag: ChangeTag, nowMilliseconds: Int64, bytesLeft: ByteBudget,
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
         secretPlace: ShareAddresses.Place, runOfZone: UInt32, takenNames: TakenNameRoom = .unlimited,
-        grants: Set<Asset>? = nil, assetsLeft: Int = Limits.assetsPerRequest, quota: QuotaRoom? = nil
+        grants: Set<Asset>? = nil, assetsLeft: Int = Limits.assetsPerRequest, quota: QuotaRoom? = nil,
+        blobs: BlobsInUse? = nil
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -114,6 +119,7 @@ struct ZoneBatch {
         self.grants = grants
         self.assetsLeft = assetsLeft
         self.quota = quota
+        self.blobs = blobs
     }
 
     /// Decides. Afterwards `staged` and `deletions` are what is to be applied, saves first.

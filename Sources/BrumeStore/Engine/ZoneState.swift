@@ -265,12 +265,14 @@ struct ZoneState: Sendable {
 
     private mutating func addToCreator(_ slot: Int32) {
         guard tellsUsersApart else { return }
-        creatorBytes.add(slots.byteCount(of: slot), of: CreatorBytes.User(ofRecord: slots[slot]))
+        let record = slots[slot]
+        creatorBytes.add(CreatorBytes.byteCount(of: record), of: CreatorBytes.User(ofRecord: record))
     }
 
     private mutating func removeFromCreator(_ slot: Int32) {
         guard tellsUsersApart else { return }
-        creatorBytes.remove(slots.byteCount(of: slot), of: CreatorBytes.User(ofRecord: slots[slot]))
+        let record = slots[slot]
+        creatorBytes.remove(CreatorBytes.byteCount(of: record), of: CreatorBytes.User(ofRecord: record))
     }
 
     private mutating func removeFromSharing(_ slot: Int32) {
@@ -372,7 +374,7 @@ struct ZoneState: Sendable {
         var bytes = CreatorBytes()
         if !isPublic { return bytes }
         for slot in slots.chunks.joined() where !slot.isDeleted {
-            bytes.add(slot.byteCount, of: CreatorBytes.User(ofRecord: slot))
+            bytes.add(CreatorBytes.byteCount(of: slot), of: CreatorBytes.User(ofRecord: slot))
         }
         return bytes
     }

@@ -17,6 +17,14 @@ package struct DatabaseCapture: Sendable {
     let sharedZones: SharedZones
     /// See ``Database/quotaBytes``.
     var quotaBytes: Int
+    /// Set when ``quotaBytes`` still counts assets that no record names: then ``header`` counts them anew.
+    var recount: QuotaRecount? = nil
+
+    /// What a quota counts besides assets.
+    struct QuotaRecount: Sendable {
+        let storedBytes: Int
+        let overheadBytes: Int
+    }
 }
 
 /// What a snapshot keeps of a zone. Look-ups and the feed are made anew when it is loaded: were they shared, the next
@@ -59,7 +67,8 @@ extension Database {
             zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptionTable.all,
             operations: operations.capture, participantOperations: participantOperations.capture,
             formerSubscribers: formerSubscribers, sharedZones: sharedZones,
-            quotaBytes: quotaBytes)
+            quotaBytes: quotaBytes,
+            recount: hasAssetReleases ? .init(storedBytes: storedBytes, overheadBytes: overheadBytes) : nil)
     }
 }
 
@@ -85,12 +94,29 @@ extension DatabaseCapture {
         return counts
     }
 
+    /// What a database counts towards a quota that is loaded from this.
+    private var countedQuotaBytes: Int {
+        guard let recount else { return quotaBytes }
+        var seen = Set<BlobName>()
+        var bytes: UInt64 = 0
+        for zone in zones where zone.deletion == nil {
+            for slot in zone.slots.chunks.joined() where !slot.isDeleted && slot.marks.contains(.assets) {
+                Database.forEachAsset(of: slot.bytes) { asset in
+                    if seen.insert(BlobName(asset)).inserted { bytes += BlobIndex.counted(asset.byteCount) }
+                }
+            }
+        }
+        return Database.quotaBytes(
+            recount.storedBytes, overhead: recount.overheadBytes, assets: bytes, count: seen.count)
+    }
+
+    /// - Complexity: O(records) when it was captured while assets waited to be released.
     var header: SnapshotHeader {
         let counts = counts
         return SnapshotHeader(
             database: id, sequence: sequence, recordCount: counts.records, tombstoneCount: counts.tombstones,
             zoneCount: counts.zones, zoneFeedFloor: zoneFeedFloor, runs: runs,
-            formerSubscriberFloor: formerSubscribers.floor, quotaBytes: UInt64(quotaBytes),
+            formerSubscriberFloor: formerSubscribers.floor, quotaBytes: UInt64(countedQuotaBytes),
             sharedZoneFloor: sharedZones.floor)
     }
 
