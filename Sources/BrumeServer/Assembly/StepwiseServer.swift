@@ -204,12 +204,19 @@ package final class StepwiseServer {
         }
     }
 
+    /// Bytes of uploads that are under way, as quotas count them.
+    package var reservedUploadBytes: Int {
+        var bytes = 0
+        for shard in core.shards { shard.databases.forEach { bytes += $0.reservedUploadBytes } }
+        return bytes
+    }
+
     /// What is wrong in the bytes that quotas count, of a database in memory or of an account; nil when nothing is.
     package var quotaProblem: String? {
         for shard in core.shards {
             var problem: String?
             shard.databases.forEach { known in
-                let bytes = known.database.quotaBytes
+                let bytes = known.usedBytes
                 if let storage = known.storage, storage.counted.bytes != bytes {
                     problem = "a quota counts \(storage.counted.bytes) bytes of a database that has \(bytes)"
                 }

@@ -25,10 +25,12 @@ final class AssetUpload: Transfer, @unchecked Sendable {
 
     override func begin() {
         super.begin()
-        let request = request
+        let (request, client) = (request, client)
         shard.ask(
             request.database, request.zone, for: responder, keepsEmpty: true,
-            { (shard, loaded, caller) throws(ServiceError) in try shard.reserve(request, in: loaded, caller: caller) },
+            { (shard, loaded, caller) throws(ServiceError) in
+                try shard.reserve(request, for: client, in: loaded, caller: caller)
+            },
             then: { [self] in reserved($0) })
     }
 
@@ -53,10 +55,36 @@ final class AssetUpload: Transfer, @unchecked Sendable {
             if !isClosed { completed(name) }
         case .success(.open(let opened, let count)):
             if isClosed { return opened.close() }
-            (upload, byteCount) = (opened, count)
-            noteProgress()
-            send(.offset(count))
+            if reservation?.isCounted == true { return goOn(opened, from: count) }
+            countLate(opened, from: count)
         }
+    }
+
+    private func goOn(_ opened: any StoredUpload, from count: UInt64) {
+        (upload, byteCount) = (opened, count)
+        noteProgress()
+        send(.offset(count))
+    }
+
+    /// Takes room for an upload that was thought to be counted already, and gets more content all the same.
+    private func countLate(_ opened: any StoredUpload, from count: UInt64) {
+        guard let reservation else { preconditionFailure("an upload is open that has no reservation") }
+        let (request, client) = (request, client)
+        shard.ask(
+            request.database, request.zone, for: responder, keepsEmpty: true,
+            { (shard, loaded, caller) throws(ServiceError) in
+                try shard.count(reservation, request, for: client, in: loaded, caller: caller)
+            },
+            then: { [self] result in
+                if isClosed { return opened.close() }
+                switch result {
+                case .success: goOn(opened, from: count)
+                case .failure(let error):
+                    opened.close()
+                    endReservation()
+                    fail(error)
+                }
+            })
     }
 
     private static let isBusy = ServiceError(

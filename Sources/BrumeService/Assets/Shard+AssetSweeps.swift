@@ -15,9 +15,9 @@ extension Shard {
     private func releaseSome(of loaded: LoadedDatabase) {
         if loaded.isLost { return }
         let limit = ServiceLimits.assetsReleasedPerTurn
-        guard loaded.database.releaseAssets(upTo: loaded.releasableSequence, now: nowSeconds, limit: limit) else {
-            return
-        }
+        let isMore = loaded.database.releaseAssets(upTo: loaded.releasableSequence, now: nowSeconds, limit: limit)
+        loaded.noteUse()
+        if !isMore { return }
         let next = OnLoop<Void> { [self] in
             loaded.slicedWorkCount -= 1
             loaded.isReleasing = false
@@ -83,7 +83,9 @@ extension Shard {
             loaded.slicedWorkCount -= 1
             let failed = Set(failed)
             for name in names where !failed.contains(name) { loaded.database.blobs.removed(name) }
-            if failed.isEmpty { return }
+            loaded.noteUse()
+            // Nothing may have been there but uploads.
+            if failed.isEmpty { return databases.dropIfEmpty(loaded) }
             server.log.warning(
                 "files of assets can't be removed; they are tried again", [("files", String(failed.count))])
             loaded.unremovedBlobs += names.filter { failed.contains($0) }

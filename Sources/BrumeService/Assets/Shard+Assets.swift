@@ -31,8 +31,11 @@ extension Shard {
     // MARK: On the loop of the database
 
     /// What an upload is for, and the room that is kept for it.
+    ///
+    /// An upload that is counted already gets none: its client comes back before the server has noticed that it went,
+    /// or did not get the answer. It has to be counted (``count(_:for:in:caller:)``) before more of it is taken.
     func reserve(
-        _ request: UploadRequest, in loaded: LoadedDatabase, caller: Caller
+        _ request: UploadRequest, for client: Client, in loaded: LoadedDatabase, caller: Caller
     ) throws(ServiceError) -> UploadReservation {
         if let refusal = writeRefusal { throw refusal }
         let limit = server.configuration.assetLimitBytes
@@ -41,20 +44,37 @@ extension Shard {
                 .limitExceeded, "an asset has \(request.byteCount) bytes; the limit of this server is \(limit)")
         }
         if let refusal = loaded.database.refusal(ofUploadTo: request.zone, by: caller) { throw refusal }
-        let room =
-            caller.isOwner
-            ? ServiceLimits.pendingUploadBytes
-            : max(ServiceLimits.pendingUploadBytes / ServiceLimits.pendingUploadPart, limit)
-        let byteCount = max(request.byteCount, ServiceLimits.uploadBytesMin)
-        guard loaded.uploads.hasRoom(for: byteCount, of: caller.user, limit: room, in: loaded.database.blobs) else {
-            throw ServiceError(
-                .quotaExceeded,
-                """
-                uploads that no record names hold as many bytes as they may: save the records that they are for, or \
-                wait a day
-                """)
+        let reservation = UploadReservation(request, by: caller.user, in: loaded, of: self)
+        if loaded.uploads.holds(request.id, of: caller.user, in: loaded.database.blobs) { return reservation }
+        do throws(ServiceError) {
+            try count(reservation, request, for: client, in: loaded, caller: caller)
+        } catch {
+            reservation.release()
+            throw error
         }
-        return UploadReservation(request.byteCount, by: caller.user, in: loaded, of: self)
+        return reservation
+    }
+
+    /// Counts the bytes of an upload that gets more content. Throws `quotaExceeded` when there is no room for them.
+    func count(
+        _ reservation: UploadReservation, _ request: UploadRequest, for client: Client, in loaded: LoadedDatabase,
+        caller: Caller
+    ) throws(ServiceError) {
+        let quota = server.quota(of: loaded, for: client.identity, client.share.key)
+        let rules = UploadQuota(quota, of: loaded.database.id.scope, caller, server.configuration.assetLimitBytes)
+        let limit = rules.limit(of: loaded.database)
+        let counted = UploadRoom.counted(request.byteCount)
+        let hasRoom = loaded.uploads.hasRoom(
+            for: counted, of: caller.user, limit: limit, in: loaded.database.blobs)
+        // Counted before it is looked, so that of two uploads at a time to databases on different loops one sees the
+        // other.
+        reservation.count()
+        let now = server.quota(of: loaded, for: client.identity, client.share.key)
+        let refusal = now.flatMap { rules.refusal(of: request.byteCount, usedBytes: loaded.usedBytes, of: $0) }
+        if let refusal = refusal ?? (hasRoom ? nil : rules.uploadsAreFull) {
+            reservation.uncount()
+            throw refusal
+        }
     }
 
     /// A copy of a content that an upload becomes, so that there are not two; nil for none. It is kept until the upload

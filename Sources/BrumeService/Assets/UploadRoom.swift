@@ -4,33 +4,47 @@ internal import BrumeStore
 /// What each user's uploads to a database take that no record names: those under way, and those that have become blobs.
 /// A user can't use up another one's room.
 struct UploadRoom {
+    /// Bytes of all that are under way. What has become a blob the database's index counts.
+    private(set) var reservedByteCount: UInt64 = 0
     private var uses: [String: UploadUse] = [:]
 
     /// Whether a user has room for so many bytes more.
     ///
     /// - Parameter blobs: What of the user's uploads is named by records, or gone, counts no more.
     mutating func hasRoom(for byteCount: UInt64, of user: String, limit: UInt64, in blobs: BlobIndex) -> Bool {
-        guard var use = uses[user] else { return byteCount <= limit }
-        if use.byteCount + byteCount > limit || use.isLong {
+        if byteCount > limit { return false }
+        guard var use = uses[user] else { return true }
+        if use.byteCount > limit - byteCount || use.isLong {
             use.forgetOthers(than: { blobs.isPending($0) })
             set(use, of: user)
         }
-        return use.byteCount + byteCount <= limit
+        return use.byteCount <= limit - byteCount
     }
 
-    mutating func reserve(_ byteCount: UInt64, of user: String) {
-        uses[user, default: UploadUse()].reserved += byteCount
+    /// Whether an upload of the user is counted already: it is under way in another connection, or has become a blob
+    /// that no record names.
+    func holds(_ id: UploadID, of user: String, in blobs: BlobIndex) -> Bool {
+        uses[user]?.holds(id, where: { blobs.isPending($0) }) == true
     }
 
-    mutating func release(_ byteCount: UInt64, of user: String) {
+    mutating func reserve(_ byteCount: UInt64, for id: UploadID, of user: String) {
+        uses[user, default: UploadUse()].reserve(UploadRoom.counted(byteCount), for: id)
+        reservedByteCount += byteCount
+    }
+
+    mutating func release(_ byteCount: UInt64, for id: UploadID, of user: String) {
         guard var use = uses[user] else { preconditionFailure("room for an upload is released that was not taken") }
-        use.reserved -= byteCount
+        use.release(UploadRoom.counted(byteCount), for: id)
+        reservedByteCount -= byteCount
         set(use, of: user)
     }
 
-    mutating func stored(_ name: BlobName, _ byteCount: UInt64, by user: String) {
-        uses[user, default: UploadUse()].add(name, byteCount)
+    mutating func stored(_ name: BlobName, _ byteCount: UInt64, as id: UploadID, by user: String) {
+        uses[user, default: UploadUse()].add(name, UploadRoom.counted(byteCount), as: id)
     }
+
+    /// What an upload counts for its user: a small one takes a file too.
+    static func counted(_ byteCount: UInt64) -> UInt64 { max(byteCount, ServiceLimits.uploadBytesMin) }
 
     /// How many blobs are counted for a user.
     func storedCount(of user: String) -> Int { uses[user]?.storedCount ?? 0 }
@@ -40,10 +54,13 @@ struct UploadRoom {
 
 /// What one user's uploads take.
 private struct UploadUse {
-    /// Bytes of those under way.
-    var reserved: UInt64 = 0
-    private var stored: [BlobName: UInt64] = [:]
+    /// How many are under way with each id, and their bytes.
+    private var open: [UploadID: Int] = [:]
+    private var reserved: UInt64 = 0
+    /// What uploads have become, the last one of each.
+    private var stored: [BlobName: (byteCount: UInt64, id: UploadID)] = [:]
     private var storedByteCount: UInt64 = 0
+    private var names: [UploadID: BlobName] = [:]
     /// With so many blobs it is looked which of them count no more: so the list is at most twice as long as needed, and
     /// each upload costs the same.
     private var longCount = UploadUse.longCountMin
@@ -54,14 +71,35 @@ private struct UploadUse {
     var storedCount: Int { stored.count }
     var isLong: Bool { stored.count >= longCount }
 
-    mutating func add(_ name: BlobName, _ byteCount: UInt64) {
+    func holds(_ id: UploadID, where isPending: (BlobName) -> Bool) -> Bool {
+        open[id] != nil || names[id].map(isPending) == true
+    }
+
+    mutating func reserve(_ byteCount: UInt64, for id: UploadID) {
+        reserved += byteCount
+        open[id, default: 0] += 1
+    }
+
+    mutating func release(_ byteCount: UInt64, for id: UploadID) {
+        guard let count = open[id] else { preconditionFailure("room is released for an upload that has none") }
+        reserved -= byteCount
+        open[id] = count > 1 ? count - 1 : nil
+    }
+
+    mutating func add(_ name: BlobName, _ byteCount: UInt64, as id: UploadID) {
+        if let former = stored[name] {
+            storedByteCount -= former.byteCount
+            names[former.id] = nil
+        }
         storedByteCount += byteCount
-        storedByteCount -= stored.updateValue(byteCount, forKey: name) ?? 0
+        stored[name] = (byteCount, id)
+        names[id] = name
     }
 
     mutating func forgetOthers(than isPending: (BlobName) -> Bool) {
         stored = stored.filter { isPending($0.key) }
-        storedByteCount = stored.values.reduce(0, +)
+        names = names.filter { stored[$0.value] != nil }
+        storedByteCount = stored.values.reduce(0) { $0 + $1.byteCount }
         longCount = max(UploadUse.longCountMin, 2 * stored.count)
     }
 }

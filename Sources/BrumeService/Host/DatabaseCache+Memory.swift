@@ -100,7 +100,11 @@ extension DatabaseCache {
         if limits.memoryBudgetBytes > 0 { memory.add(-loaded.entry.bytes) }
         dropCount += 1
         databases.remove(loaded)
-        if loaded.storage != nil { ledger.dropped(loaded.database.id) }
+        if let storage = loaded.storage {
+            // Uploads to a database that was lost are not known any more.
+            storage.changed(to: loaded.database.quotaBytes)
+            ledger.dropped(loaded.database.id)
+        }
         source.log.close(loaded.database.id)
         host.databaseLeaves(loaded)
     }

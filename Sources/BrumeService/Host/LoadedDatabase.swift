@@ -100,9 +100,27 @@ package final class LoadedDatabase {
     /// Whether all of its commits are saved.
     var isSaved: Bool { database.sequence <= savedSequence }
 
+    /// What uploads take that are under way.
+    package var reservedUploadBytes: Int { Int(clamping: uploads.reservedByteCount) }
+
+    /// What uploads take that no record names.
+    var uploadBytes: Int { Int(clamping: uploads.reservedByteCount + database.blobs.pendingByteCount) }
+
+    /// What it holds, as quotas count it.
+    package var usedBytes: Int { database.quotaBytes + uploadBytes }
+
+    /// Tells the quota of its account what it holds now. Called after whatever changes that.
+    func noteUse() {
+        // What was lost has been read again by now, maybe.
+        if !isLost { storage?.changed(to: usedBytes) }
+    }
+
     /// Whether dropping it would cost somebody more than the time to load it again.
+    ///
+    /// Uploads that no record names are known in memory alone: were they forgotten, a user could fill the disk with
+    /// them.
     var isInUse: Bool {
         clientCount > 0 || isAwaited || !unremovedBlobs.isEmpty || slicedWorkCount > 0 || !lessons.isEmpty
-            || hub.isPublishing || hub.hasStreams
+            || hub.isPublishing || hub.hasStreams || database.blobs.pendingByteCount > 0
     }
 }

@@ -11,7 +11,8 @@ extension ServerCore {
     ///
     /// An account's private databases have one quota together. Those that are in memory, or were since the start, count
     /// at once; the others a moment after the account's first save, when they have been looked for. Databases on
-    /// different loops may each take what is left at the same time, and so exceed the quota by a request each.
+    /// different loops may each take what is left at the same time, and so exceed the quota by a request each; uploads
+    /// may not: see ``UploadQuota``.
     func quota(of loaded: LoadedDatabase, for identity: Identity, _ key: ClientShare.Key) -> StorageQuota? {
         let id = loaded.database.id
         if id.scope == .private, !identity.owns(id) {
@@ -20,17 +21,21 @@ extension ServerCore {
             let limit = owner?.quotaBytes ?? configuration.quotaBytes
             if limit == 0 { return nil }
             let bytesElsewhere = owner.flatMap { loaded.storage?.bytesElsewhere(of: $0) } ?? 0
-            return StorageQuota(limitBytes: limit, bytesElsewhere: bytesElsewhere)
+            return StorageQuota(
+                limitBytes: limit, bytesElsewhere: bytesElsewhere, uploadBytes: loaded.uploadBytes)
         }
         guard id.scope == .private, let account = identity.storage else {
             let limit = configuration.publicQuotaBytes
-            return limit > 0 ? StorageQuota(limitBytes: limit, limitBytesOfUser: limit / 2) : nil
+            if limit == 0 { return nil }
+            return StorageQuota(
+                limitBytes: limit, uploadBytes: loaded.uploadBytes, limitBytesOfUser: limit / 2)
         }
         let limit = account.quotaBytes ?? configuration.quotaBytes
         if limit == 0 { return nil }
         if account.beginCounting() { countStorage(of: account, asking: key) {} }
         return StorageQuota(
-            limitBytes: limit, bytesElsewhere: loaded.storage?.bytesElsewhere(of: account) ?? account.usedBytes)
+            limitBytes: limit, bytesElsewhere: loaded.storage?.bytesElsewhere(of: account) ?? account.usedBytes,
+            uploadBytes: loaded.uploadBytes)
     }
 
     /// Looks for the private databases that an account has from before the start, and counts those that are not known.

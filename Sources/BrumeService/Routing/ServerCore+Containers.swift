@@ -48,7 +48,7 @@ extension ServerCore {
         let id = DatabaseID(container: container, environment: environment, scope: .public, owner: "")
         let shard = shard(of: id)
         shard.loop.execute { [self] in
-            let loaded = shard.databases.known(id)?.database.quotaBytes
+            let loaded = shard.databases.known(id)?.usedBytes
             background.execute { [self] in
                 if let bytes = loaded ?? bytesOnDisk(of: id) { return adminLoop.execute { done(bytes) } }
                 loading.add(of: .operator) { [self] in

@@ -191,7 +191,7 @@ package final class Shard: @unchecked Sendable {
             server.diskSharing.wrote(share, atNanoseconds: now)
         }
         figures.committed(changes: commit.entry.changes.count)
-        loaded.storage?.changed(to: loaded.database.quotaBytes)
+        loaded.noteUse()
         noteUnsaved(loaded)
         tellMembers(of: commit, in: loaded, origin: origin, by: share?.key ?? .operator)
         if loaded.database.hasPendingIndexes {

@@ -5,7 +5,7 @@ internal import BrumeServer
 /// A client of a ``SteppedServer``: what it sends has arrived when the call returns, and what the server sends is kept
 /// as frames until a test takes them.
 package final class FramePeer {
-    let server: SteppedServer
+    package let server: SteppedServer
     let coder = MessageCoder()
     private let end = FramePeerEnd()
     private var lastStream: UInt32 = 0

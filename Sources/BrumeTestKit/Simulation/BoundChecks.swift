@@ -116,6 +116,9 @@ extension SimulatedServer {
     func checkRest() {
         guard let process else { return simulation.violated("liveness: the server does not run at the end") }
         if let problem = BoundChecks.problem(with: process.waiting, isAtRest: true) { simulation.violated(problem) }
+        if process.reservedUploadBytes > 0 {
+            simulation.violated("I9: quotas count \(process.reservedUploadBytes) bytes of uploads, and none is open")
+        }
     }
 
     /// Checks the journal after snapshots of everything before a segment were written.

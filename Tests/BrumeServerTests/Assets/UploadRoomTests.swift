@@ -15,15 +15,23 @@ struct UploadRoomTests {
             generation: UInt64(number))
     }
 
-    private mutating func store(_ number: Int) {
-        room.reserve(10, of: "ada")
-        blobs.add(Self.name(number), byteCount: 10, promisedUntil: 1_000, now: 0)
-        room.stored(Self.name(number), 10, by: "ada")
-        room.release(10, of: "ada")
+    private static func id(_ number: Int) -> UploadID {
+        UploadID((0..<UploadID.byteCount).map { UInt8(truncatingIfNeeded: number >> ($0 * 8 % 64)) })!
     }
 
-    private mutating func hasRoom(for byteCount: UInt64, of user: String = "ada") -> Bool {
-        room.hasRoom(for: byteCount, of: user, limit: 100, in: blobs)
+    /// The bytes that stand for one in these tests: no upload counts less than a file takes.
+    private static let unit: UInt64 = 100_000
+
+    private mutating func store(_ number: Int, as id: Int? = nil) {
+        let id = Self.id(id ?? number)
+        room.reserve(10 * Self.unit, for: id, of: "ada")
+        blobs.add(Self.name(number), byteCount: 10 * Self.unit, promisedUntil: 1_000, now: 0)
+        room.stored(Self.name(number), 10 * Self.unit, as: id, by: "ada")
+        room.release(10 * Self.unit, for: id, of: "ada")
+    }
+
+    private mutating func hasRoom(for units: UInt64, of user: String = "ada") -> Bool {
+        room.hasRoom(for: units * Self.unit, of: user, limit: 100 * Self.unit, in: blobs)
     }
 
     @Test("is taken by those under way and those stored, of their user alone")
@@ -32,20 +40,42 @@ struct UploadRoomTests {
         for number in 0..<5 { store(number) }
         // The same one again, when a client that missed the answer comes back.
         store(4)
-        room.reserve(20, of: "ada")
+        room.reserve(20 * Self.unit, for: Self.id(9), of: "ada")
         #expect(hasRoom(for: 30) && !hasRoom(for: 31))
+        #expect(room.reservedByteCount == 20 * Self.unit)
         #expect(hasRoom(for: 100, of: "bob"))
-        room.release(20, of: "ada")
+        room.release(20 * Self.unit, for: Self.id(9), of: "ada")
         #expect(hasRoom(for: 50) && !hasRoom(for: 51))
+        #expect(room.reservedByteCount == 0)
+        #expect(UploadRoom.counted(1) == UploadRoom.counted(64 * 1024) && UploadRoom.counted(65_537) == 65_537)
+    }
+
+    @Test("is known by the id of an upload, while it is under way and until a record names what it became")
+    mutating func ids() {
+        func holds(_ id: Int, of user: String = "ada") -> Bool { room.holds(Self.id(id), of: user, in: blobs) }
+        room.reserve(10, for: Self.id(1), of: "ada")
+        room.reserve(10, for: Self.id(1), of: "ada")
+        #expect(holds(1) && !holds(2) && !holds(1, of: "bob"))
+        room.release(10, for: Self.id(1), of: "ada")
+        #expect(holds(1))
+        room.release(10, for: Self.id(1), of: "ada")
+        #expect(!holds(1))
+        store(5, as: 2)
+        #expect(holds(2))
+        // The same content again: the last id is enough, or one blob could have any number of them.
+        store(5, as: 3)
+        #expect(holds(3) && !holds(2))
+        blobs.reference(Self.name(5), byteCount: 10 * Self.unit)
+        #expect(!holds(3))
     }
 
     @Test("is given back when a record names the asset")
     mutating func naming() {
         for number in 0..<10 { store(number) }
         #expect(!hasRoom(for: 1))
-        blobs.reference(Self.name(3), byteCount: 10)
+        blobs.reference(Self.name(3), byteCount: 10 * Self.unit)
         #expect(hasRoom(for: 10) && !hasRoom(for: 11))
-        for number in 0..<10 where number != 3 { blobs.reference(Self.name(number), byteCount: 10) }
+        for number in 0..<10 where number != 3 { blobs.reference(Self.name(number), byteCount: 10 * Self.unit) }
         #expect(hasRoom(for: 100) && room.storedCount(of: "ada") == 0)
     }
 
@@ -54,7 +84,7 @@ struct UploadRoomTests {
         for number in 0..<10_000 {
             #expect(hasRoom(for: 10))
             store(number)
-            blobs.reference(Self.name(number), byteCount: 10)
+            blobs.reference(Self.name(number), byteCount: 10 * Self.unit)
         }
         #expect(room.storedCount(of: "ada") <= 64)
     }
