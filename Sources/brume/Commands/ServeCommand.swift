@@ -115,7 +115,7 @@ enum ServeCommand {
             """
             Assets are new, and off unless --asset-limit is given: brume backup, verify and export do not hold their \
             contents yet. Copy the folder assets/ of the data folder after each backup, and put it back before a \
-            restored server starts; assets count to no quota, but for 2 GiB of uploads that no record names.
+            restored server starts.
             """,
             """
             Commands that take --data DIR reach it through a socket in that folder, as its user or root, and need no certificate and \

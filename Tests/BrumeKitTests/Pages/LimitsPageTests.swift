@@ -62,7 +62,7 @@ struct LimitsPageTests {
                 ("fields of one record", [Model.fieldsPerRecord]),
                 ("names of records", [Model.nameCharacters]),
                 ("custom zones", [Model.zonesPerDatabase]),
-                ("records of an account's private", [Service.quotaBytes, Service.publicQuotaBytes]),
+                ("records and assets of an account's private", [Service.quotaBytes, Service.publicQuotaBytes]),
                 ("subscriptions of one user", [Model.subscriptionsPerUser]),
                 ("references with `deleteSelf` to one", [Model.cascadeReferencesPerTarget]),
                 ("shares of a zone", [Model.sharesPerZone, Model.participantsPerShare]),
@@ -253,13 +253,16 @@ extension LimitsPageTests {
         (
             "encoded bytes of the records and client tokens",
             [
-                Model.overheadAllowanceBytes, Model.zoneBytes, Model.recordOverheadBytes, Model.tombstoneBytes,
-                Service.quotaBytes,
+                Model.overheadAllowanceBytes, Model.zoneBytes, Model.recordOverheadBytes, Model.assetOverheadBytes,
+                Model.tombstoneBytes, Service.quotaBytes,
             ]
         ),
         (
             "encoded bytes of the records of a public",
-            [Model.recordOverheadBytes, Model.overheadAllowanceBytes, Service.publicQuotaBytes]
+            [
+                Model.recordOverheadBytes, Model.assetOverheadBytes, Model.overheadAllowanceBytes,
+                Service.publicQuotaBytes,
+            ]
         ),
         ("deletions that a zone remembers", [listed.tombstonesPerZone]),
         ("deleted zones", [listed.deletedZones / 2]),
