@@ -46,8 +46,8 @@ struct UploadQuota {
         let before = max(0, left + Int(clamping: byteCount))
         return ServiceError(
             .quotaExceeded,
-            "the asset has \(byteCount) bytes, and \(before) of the account's quota of \(quota.limitBytes) are left: delete"
-                + " records or zones of the account, or ask the operator for more")
+            "the asset has \(byteCount) bytes, and \(before) of the account's quota of \(quota.limitBytes) are left:"
+                + " delete records or zones of the account, or ask the operator for more")
     }
 
     /// Why nothing more may be uploaded, for whom figures are not.

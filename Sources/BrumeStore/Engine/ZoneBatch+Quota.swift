@@ -158,13 +158,13 @@ extension ZoneBatch {
         case .private:
             ServiceError(
                 .quotaExceeded,
-                "the \(subject) \(need), and \(max(0, left)) of the account's quota of \(quota.limit) are left: delete records or zones of"
-                    + " the account, or ask the operator for more")
+                "the \(subject) \(need), and \(max(0, left)) of the account's quota of \(quota.limit) are left:"
+                    + " delete records or zones of the account, or ask the operator for more")
         case .public:
             ServiceError(
                 .quotaExceeded,
-                "the app's public database has no room for the \(subject): delete others from it, or ask the operator for"
-                    + " more")
+                "the app's public database has no room for the \(subject): delete others from it, or ask the operator"
+                    + " for more")
         }
     }
 }

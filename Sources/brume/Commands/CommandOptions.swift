@@ -23,18 +23,18 @@ enum CommandOptions {
     }
 
     static let quotaNote = """
-        Quotas count the encoded bytes of the records that exist, and the contents of the assets that they name, each once \
-        in a database. What a database keeps besides them has 1 MiB free, and counts beyond it: 128 bytes for each \
-        record's place, 4 KiB for each asset's file and, in a private database, 1 KiB for each zone, 160 bytes for \
-        each remembered deletion (the latest 10,000 of a zone), and subscriptions. A save that would go beyond a quota \
-        fails with quotaExceeded; deletions, and saves that store no more than before, go through, as do user records, which \
-        the server makes, and a zone or subscription while anything is left. --quota is for all private databases of an \
-        account together, in every container and environment; brume account quota NAME gives one account another limit. \
-        Of --public-quota the records that one user made take at most half, so that nobody fills a public database alone; \
-        the places of these count from the first, and their assets as often as they are named. An upload counts from its \
-        beginning until a record names it, a day at most; of those nobody but the owner of a private database may have \
-        more than a tenth of the quota. Assets that no record names any more make room at once, and go from the disk a \
-        day later.
+        Quotas count the encoded bytes of the records that exist, and the contents of the assets that they name, each \
+        once in a database. What a database keeps besides them has 1 MiB free, and counts beyond it: 128 bytes for \
+        each record's place, 4 KiB for each asset's file and, in a private database, 1 KiB for each zone, 160 bytes \
+        for each remembered deletion (the latest 10,000 of a zone), and subscriptions. A save that would go beyond a \
+        quota fails with quotaExceeded; deletions, and saves that store no more than before, go through, as do user \
+        records, which the server makes, and a zone or subscription while anything is left. --quota is for all \
+        private databases of an account together, in every container and environment; brume account quota NAME gives \
+        one account another limit. Of --public-quota the records that one user made take at most half, so that nobody \
+        fills a public database alone; the places of these count from the first, and their assets as often as they \
+        are named. An upload counts from its beginning until a record names it, a day at most; of those nobody but \
+        the owner of a private database may have more than a tenth of the quota. Assets that no record names any more \
+        make room at once, and go from the disk a day later.
         """
 
     static func setQuotas(_ configuration: inout ServerConfiguration, _ invocation: Invocation) throws(UsageError) {
