@@ -40,6 +40,10 @@ package struct ServerConfiguration: Sendable {
     package var shortLoadBytes = 64 * 1024
     /// Which snapshots a start reads whole before it serves. If there are more, all are read after the start.
     package var startCheck = StartCheck.automatic
+    /// How much of the disk stays free of assets, in percent: with less, uploads are refused; 0 for nothing.
+    package var assetFreePercent = 0
+    /// The default of a server with users.
+    package static let standardAssetFreePercent = 5
     /// How long a stop waits for calls in flight.
     package var drainTimeoutMilliseconds: UInt64 = 10_000
     /// What one connection may take.

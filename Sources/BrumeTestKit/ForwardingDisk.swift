@@ -29,6 +29,7 @@ extension ForwardingDisk {
     package func listFolders(_ path: String) throws(DiskError) -> [String] { try disk.listFolders(path) }
     package func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
     package func syncDirectory(_ path: String) throws(DiskError) { try disk.syncDirectory(path) }
+    package func space(of path: String) throws(DiskError) -> DiskSpace? { try disk.space(of: path) }
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }
     package func makeContentHash() -> any ContentHash { disk.makeContentHash() }
 }

@@ -57,6 +57,7 @@ package final class SimulatedDisk: Disk {
         var open: [Int: (path: String, content: Int)] = [:]
         var nextID = 1
         var calls = 0
+        var spaceLooks = 0
         var faults = Faults()
     }
 
@@ -352,6 +353,18 @@ package final class SimulatedDisk: Disk {
 
     /// The number of free bytes; nil when there is no limit.
     private static func room(_ state: State) -> Int? { state.faults.capacityBytes.map { $0 - usedBytes(state) } }
+
+    /// How often ``space(of:)`` was asked.
+    package var spaceLookCount: Int { state.withLock { $0.spaceLooks } }
+
+    package func space(of path: String) throws(DiskError) -> DiskSpace? {
+        state.withLock { state in
+            state.spaceLooks += 1
+            guard let capacity = state.faults.capacityBytes else { return nil }
+            return DiskSpace(
+                freeBytes: UInt64(max(0, capacity - Self.usedBytes(state))), totalBytes: UInt64(capacity))
+        }
+    }
 
     private static func usedBytes(_ state: State) -> Int {
         Set(state.names.current.values).reduce(0) { $0 + (state.contents[$1]?.usedBytes ?? 0) }

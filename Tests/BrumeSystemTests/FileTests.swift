@@ -252,6 +252,8 @@ import Testing
         #expect(FileSystem.directory(of: "a") == ".")
         #expect(FileSystem.directory(of: "/a/b") == "/a")
         #expect(try FileSystem.availableBytes(directory.path) > 0)
+        let space = try FileSystem.space(directory.path)
+        #expect(space.available > 0 && space.available <= space.total)
     }
 
     @Test("a folder goes with all that is in it, and what a link in it leads to stays")

@@ -83,6 +83,7 @@ package final class Server: @unchecked Sendable {
                 of: recovery, on: disk, configuration: configuration, secrets: secrets, accounts: accounts,
                 loops: loops, spinner: Spinner(limitNanoseconds: configuration.spinMicroseconds * 1_000),
                 blobThreadCount: ServerLimits.blobThreads, startedNanoseconds: MonotonicClock.nowNanoseconds,
+                nowNanoseconds: { MonotonicClock.nowNanoseconds },
                 failStop: failStop)
         } catch {
             switch error {

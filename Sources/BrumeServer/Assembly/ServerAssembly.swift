@@ -19,12 +19,13 @@ struct ServerAssembly {
     ///   - recovery: What was found in the folder.
     ///   - spinner: How long a thread without work looks for more before it sleeps.
     ///   - startedNanoseconds: When the server began, on the loops' clock.
+    ///   - nowNanoseconds: That clock, for other threads.
     ///   - failStop: Ends the server when a disk can't be relied on any more.
     static func folder(
         of recovery: Recovery, on disk: any Disk, configuration: ServerConfiguration, secrets: ServerSecrets,
         accounts: AccountStore, loops: ServerLoops, spinner: Spinner = Spinner(),
         diskFullPauseMilliseconds: Int = ServerLimits.diskFullPauseMilliseconds, blobThreadCount: Int,
-        startedNanoseconds: UInt64,
+        startedNanoseconds: UInt64, nowNanoseconds: @escaping @Sendable () -> UInt64,
         failStop: @escaping FailStop
     ) throws(StoreError) -> (assembly: ServerAssembly, journal: JournalLogs) {
         let schemas = try SchemaRegistry(
@@ -32,7 +33,11 @@ struct ServerAssembly {
         let journal = JournalLogs(
             of: recovery, on: disk, configuration: configuration, loops: loops, spinner: spinner,
             diskFullPauseMilliseconds: diskFullPauseMilliseconds, failStop: failStop)
-        let blobs = FolderBlobStore(on: disk, threads: DiskThreads(count: blobThreadCount), failStop: failStop)
+        let space = SpaceWatch(
+            on: disk, freePercent: configuration.assetFreePercent, log: configuration.log,
+            nowNanoseconds: nowNanoseconds)
+        let blobs = FolderBlobStore(
+            on: disk, threads: DiskThreads(count: blobThreadCount), space: space, failStop: failStop)
         let assembly = try ServerAssembly(
             of: journal, catalog: FolderCatalog(secrets: secrets, accounts: accounts, schemas: schemas),
             configuration: configuration, loops: loops, blobs: blobs, spinner: spinner,

@@ -77,7 +77,8 @@ package final class StepwiseServer {
         let (assembly, journal) = try ServerAssembly.folder(
             of: recovery, on: disk, configuration: configuration,
             secrets: ServerSecrets(key: key, adminTokenHash: []), accounts: accounts, loops: loops,
-            diskFullPauseMilliseconds: 0, blobThreadCount: 0, startedNanoseconds: nowNanoseconds, failStop: failStop)
+            diskFullPauseMilliseconds: 0, blobThreadCount: 0, startedNanoseconds: nowNanoseconds,
+            nowNanoseconds: { loops.shards[0].nowNanoseconds }, failStop: failStop)
         folder = (recovery, journal)
         core = assembly.core
         door = assembly.door

@@ -7,6 +7,7 @@ package import BrumeStore
 package final class FolderBlobStore: BlobStore {
     let disk: any Disk
     let threads: DiskThreads
+    let space: SpaceWatch
     private let failStop: FailStop
     private let sweepLane: DiskThreads.Lane
     private let folders = Lock<[DatabaseID: Entry]>([:])
@@ -25,8 +26,10 @@ package final class FolderBlobStore: BlobStore {
 
     /// - Parameters:
     ///   - threads: What waits for the disk.
+    ///   - space: Whether it has room for uploads.
     ///   - failStop: Ends the server when the disk can't be relied on any more.
-    package init(on disk: any Disk, threads: DiskThreads, failStop: @escaping FailStop) {
+    package init(on disk: any Disk, threads: DiskThreads, space: SpaceWatch, failStop: @escaping FailStop) {
+        self.space = space
         (self.disk, self.threads, self.failStop) = (disk, threads, failStop)
         sweepLane = threads.makeLane()
     }
@@ -70,6 +73,7 @@ package final class FolderBlobStore: BlobStore {
             { [self] in
                 let folder = folder(of: database)
                 do throws(DiskError) {
+                    try space.check()
                     try recoverUploads(of: database, in: folder)
                     folders.withLock { $0[database]!.kept.remove(upload) }
                     switch try folder.open(upload) {

@@ -62,7 +62,8 @@ final class FolderUpload: StoredUpload, @unchecked Sendable {
     }
 
     func append(_ bytes: [UInt8], then done: @escaping @Sendable (BlobFailure?) -> Void) {
-        perform(done) { [upload] () throws(DiskError) in
+        perform(done) { [upload, store] () throws(DiskError) in
+            try store.space.check()
             try upload.append(bytes)
             if upload.isCheckpointDue { try upload.checkpoint() }
         }

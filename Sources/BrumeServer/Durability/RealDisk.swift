@@ -104,6 +104,12 @@ package final class RealDisk: Disk {
         try list(path).filter { FileSystem.isDirectory(absolute(path.isEmpty ? $0 : "\(path)/\($0)")) }
     }
 
+    package func space(of path: String) throws(DiskError) -> DiskSpace? {
+        let folder = FileSystem.exists(absolute(path)) ? absolute(path) : folder
+        let space = try translating(path) { () throws(SystemError) in try FileSystem.space(folder) }
+        return DiskSpace(freeBytes: space.available, totalBytes: space.total)
+    }
+
     package func makeDirectory(_ path: String) throws(DiskError) {
         try translating(path) { () throws(SystemError) in try FileSystem.makeDirectory(absolute(path)) }
     }

@@ -64,7 +64,7 @@ class Transfer: ServiceStream, @unchecked Sendable {
         case .full:
             fail(
                 ServiceError(
-                    .serviceUnavailable, "the server's disk is full; try again later",
+                    .serviceUnavailable, "the server's disk has no room for assets; try again later",
                     retryAfterMilliseconds: ServiceLimits.fullDiskRetryMilliseconds))
         case .missing, .damaged, .failed:
             var text = "missing"

@@ -26,7 +26,7 @@ package final class BlobFolder: Sendable {
         var isAbandoned = false
     }
 
-    static let root = "assets"
+    package static let root = "assets"
 
     let disk: any Disk
     private let path: String

@@ -49,11 +49,23 @@ package protocol Disk: AnyObject, Sendable {
     /// Makes the names in a folder durable. The data folder itself is the empty path.
     func syncDirectory(_ path: String) throws(DiskError)
 
+    /// How much room there is where a folder lies, which need not exist; nil where nobody knows.
+    func space(of path: String) throws(DiskError) -> DiskSpace?
+
     /// SHA-256 (FIPS 180-4), for the names of files that would be too long: the store knows no cryptography. Always the
     /// same function, since it is part of the format.
     func sha256(_ bytes: [UInt8]) -> [UInt8]
     /// The same function for content that comes in pieces.
     func makeContentHash() -> any ContentHash
+}
+
+/// The room of a disk.
+package struct DiskSpace: Equatable, Sendable {
+    /// Bytes that the server can still write.
+    package let freeBytes: UInt64
+    package let totalBytes: UInt64
+
+    package init(freeBytes: UInt64, totalBytes: UInt64) { (self.freeBytes, self.totalBytes) = (freeBytes, totalBytes) }
 }
 
 /// An open file, by a number that its disk gave.
@@ -99,6 +111,8 @@ package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension Disk {
+    package func space(of path: String) throws(DiskError) -> DiskSpace? { nil }
+
     package func giveBack(_ file: DiskFile) { close(file) }
 
     /// Does nothing, for disks that hold nothing back.

@@ -187,10 +187,18 @@ package enum FileSystem {
 
     /// The bytes that an unprivileged process can still write on the disk of `path`.
     package static func availableBytes(_ path: String) throws(SystemError) -> Int {
+        Int(clamping: try space(path).available)
+    }
+
+    /// The bytes that an unprivileged process can still write on the disk of `path`, and those that it could write to
+    /// an empty one.
+    package static func space(_ path: String) throws(SystemError) -> (available: UInt64, total: UInt64) {
         var status = statvfs()
         try SystemCall.run("statvfs", path) { statvfs(path, &status) }
-        return Int(
-            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+        func bytes(_ blocks: UInt64) -> UInt64 {
+            blocks.multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+        }
+        return (bytes(UInt64(status.f_bavail)), bytes(UInt64(status.f_blocks)))
     }
 
     /// The folder that holds `path`, which may end in slashes.

@@ -66,6 +66,10 @@ enum ServeCommand {
                 "asset-limit", "SIZE", "what one asset (CKAsset) may have, such as 250MiB; 0: no assets",
                 fallback: "0"),
             OptionDefinition(
+                "asset-free", "PERCENT",
+                "how much of the disk stays free of assets: with less, uploads are refused; 0: nothing",
+                fallback: String(ServerConfiguration.standardAssetFreePercent)),
+            OptionDefinition(
                 "check-snapshots", "WHEN",
                 "start: read all of them before serving; background: behind it; auto: before, unless they are many",
                 fallback: "auto"),
@@ -85,7 +89,8 @@ enum ServeCommand {
             """,
             """
             While the disk is full, writes are refused with a time to come back; reading and notifications go on, but for \
-            what shows a commit that waits for room. Any other failure of a write or a sync ends the server with exit code \
+            what shows a commit that waits for room. Uploads of assets are refused before, with less than --asset-free of \
+            the disk. Any other failure of a write or a sync ends the server with exit code \
             74: nothing is acknowledged after it, and a start on the mended disk finds everything that was.
             """,
             """
@@ -223,6 +228,7 @@ enum ServeCommand {
         configuration.journalSegmentBytes =
             try invocation.integer("journal-segment-bytes", in: 1_048_576...1_073_741_824) ?? 16_777_216
         configuration.assetLimitBytes = UInt64(try invocation.byteSize("asset-limit") ?? 0)
+        configuration.assetFreePercent = try invocation.integer("asset-free", in: 0...99) ?? 0
         configuration.memoryBudgetBytes = try invocation.byteSize("memory-budget") ?? 0
         switch try invocation.required("check-snapshots") {
         case "auto": configuration.startCheck = .automatic

@@ -153,6 +153,53 @@ struct AssetTransferTests {
         #expect(try peer.download(Self.download(asset)) == content)
     }
 
+    @Test("no further than to a disk of which a part is to stay free, and on when there is room again")
+    func shortDisk() throws {
+        let disk = SimulatedDisk()
+        let server = try SteppedServer(disk: disk) { $0.assetFreePercent = 5 }
+        let peer = try server.connect(account: "a")
+        let content = Self.content(35 * 1024 * 1024)
+        func setFree(percent: Int) {
+            disk.faults.capacityBytes = disk.usedBytes * 100 / (100 - percent)
+            server.turn(after: 1_000_000_000)
+        }
+        let stream = peer.beginUpload(Self.id(1), byteCount: content.count)
+        server.settle()
+        peer.sendContent(content[..<(34 * 1024 * 1024)], stream)
+        #expect(try peer.end(stream) == nil)
+        setFree(percent: 4)
+        peer.sendContent(content[(34 * 1024 * 1024)...], stream)
+        let error = try peer.end(stream)?.error
+        #expect(error?.code == .serviceUnavailable && error?.retryAfterMilliseconds == 30_000)
+        let refused = peer.beginUpload(Self.id(2), byteCount: 1)
+        server.settle()
+        #expect(try peer.end(refused)?.error?.code == .serviceUnavailable)
+        // Records are saved all the same.
+        try peer.save(["a"])
+        setFree(percent: 90)
+        let again = peer.beginUpload(Self.id(1), byteCount: content.count)
+        server.settle()
+        #expect(try peer.uploadEvents(again) == [.offset(32 * 1024 * 1024)])
+        peer.sendContent(content[(32 * 1024 * 1024)...], again)
+        peer.endUpload(again, checksum: Self.checksum(content))
+        #expect(try peer.end(again)?.error == nil)
+    }
+
+    @Test("and the disk is asked for its room once a second, however many there are")
+    func spaceLooks() throws {
+        let disk = SimulatedDisk()
+        let server = try SteppedServer(disk: disk) { $0.assetFreePercent = 5 }
+        let peer = try server.connect(account: "a")
+        for number in 0..<20 {
+            let content = Self.content(200_000, seed: UInt64(number))
+            _ = try peer.upload(content, checksum: Self.checksum(content), id: Self.id(UInt8(number)))
+        }
+        #expect(disk.spaceLookCount == 1)
+        server.turn(after: 1_000_000_000)
+        _ = try peer.upload([1], checksum: Self.checksum([1]), id: Self.id(99))
+        #expect(disk.spaceLookCount == 2)
+    }
+
     @Test("one beside the other on one connection, although none is read for long")
     func manyDownloads() throws {
         let server = try SteppedServer()

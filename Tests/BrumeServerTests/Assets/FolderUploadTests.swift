@@ -19,7 +19,10 @@ struct FolderUploadTests {
     ///
     /// - Parameter kept: How much of it there has to be.
     private func begin(byteCount: UInt64, kept: UInt64 = 0) throws -> any StoredUpload {
-        let store = FolderBlobStore(on: disk, threads: threads) { reason in Issue.record("the server ends: \(reason)") }
+        let space = SpaceWatch(on: disk, freePercent: 0, log: .none) { 0 }
+        let store = FolderBlobStore(on: disk, threads: threads, space: space) { reason in
+            Issue.record("the server ends: \(reason)")
+        }
         let identity = BlobUpload.Identity(
             id: UploadID([UInt8](repeating: 1, count: UploadID.byteCount))!, user: "ada", zone: "notes",
             byteCount: byteCount)
