@@ -284,12 +284,14 @@ package enum ServiceLimits {
     static let databasesSweptPerTurn = 16
     /// Seconds in which a receipt is good.
     package static let receiptSeconds: UInt32 = 24 * 60 * 60
-    /// Bytes of an owner's uploads to their database that no record names, whatever its quota.
+    /// Bytes of an owner's uploads to their database that no record names, where there is no quota.
     static let pendingUploadBytes: UInt64 = 2 * 1024 * 1024 * 1024
-    /// Others have a part of that, but room for one asset at least.
+    /// Others have a part of that, or of the quota; where there is none, they have room for one asset at least.
     static let pendingUploadPart: UInt64 = 10
-    /// What an upload counts at least: a file takes a block of the disk, and a place in memory.
-    static let uploadBytesMin: UInt64 = 64 * 1024
+    /// A user has an upload for each so many bytes of what their uploads may take, and some in any case: a file takes a
+    /// place in memory however small it is.
+    static let bytesPerPendingUpload: UInt64 = 64 * 1024
+    static let pendingUploadCountMin = 1_024
     static let fullDiskRetryMilliseconds: UInt32 = 30_000
 
     /// Open calls of one account or address, over all of its connections: as many as eight connections may have.

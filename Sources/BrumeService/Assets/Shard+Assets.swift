@@ -63,9 +63,8 @@ extension Shard {
         let quota = server.quota(of: loaded, for: client.identity, client.share.key)
         let rules = UploadQuota(quota, of: loaded.database.id.scope, caller, server.configuration.assetLimitBytes)
         let limit = rules.limit(of: loaded.database)
-        let counted = UploadRoom.counted(request.byteCount)
         let hasRoom = loaded.uploads.hasRoom(
-            for: counted, of: caller.user, limit: limit, in: loaded.database.blobs)
+            for: request.byteCount, of: caller.user, limit: limit, in: loaded.database.blobs)
         // Counted before it is looked, so that of two uploads at a time to databases on different loops one sees the
         // other.
         reservation.count()

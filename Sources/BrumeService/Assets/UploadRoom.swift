@@ -14,11 +14,14 @@ struct UploadRoom {
     mutating func hasRoom(for byteCount: UInt64, of user: String, limit: UInt64, in blobs: BlobIndex) -> Bool {
         if byteCount > limit { return false }
         guard var use = uses[user] else { return true }
-        if use.byteCount > limit - byteCount || use.isLong {
+        let countLimit = max(
+            ServiceLimits.pendingUploadCountMin, Int(clamping: limit / ServiceLimits.bytesPerPendingUpload))
+        func isFull() -> Bool { use.byteCount > limit - byteCount || use.count >= countLimit }
+        if isFull() || use.isLong {
             use.forgetOthers(than: { blobs.isPending($0) })
             set(use, of: user)
         }
-        return use.byteCount <= limit - byteCount
+        return !isFull()
     }
 
     /// Whether an upload of the user is counted already: it is under way in another connection, or has become a blob
@@ -28,34 +31,32 @@ struct UploadRoom {
     }
 
     mutating func reserve(_ byteCount: UInt64, for id: UploadID, of user: String) {
-        uses[user, default: UploadUse()].reserve(UploadRoom.counted(byteCount), for: id)
+        uses[user, default: UploadUse()].reserve(byteCount, for: id)
         reservedByteCount += byteCount
     }
 
     mutating func release(_ byteCount: UInt64, for id: UploadID, of user: String) {
         guard var use = uses[user] else { preconditionFailure("room for an upload is released that was not taken") }
-        use.release(UploadRoom.counted(byteCount), for: id)
+        use.release(byteCount, for: id)
         reservedByteCount -= byteCount
         set(use, of: user)
     }
 
     mutating func stored(_ name: BlobName, _ byteCount: UInt64, as id: UploadID, by user: String) {
-        uses[user, default: UploadUse()].add(name, UploadRoom.counted(byteCount), as: id)
+        uses[user, default: UploadUse()].add(name, byteCount, as: id)
     }
-
-    /// What an upload counts for its user: a small one takes a file too.
-    static func counted(_ byteCount: UInt64) -> UInt64 { max(byteCount, ServiceLimits.uploadBytesMin) }
 
     /// How many blobs are counted for a user.
     func storedCount(of user: String) -> Int { uses[user]?.storedCount ?? 0 }
 
-    private mutating func set(_ use: UploadUse, of user: String) { uses[user] = use.byteCount == 0 ? nil : use }
+    private mutating func set(_ use: UploadUse, of user: String) { uses[user] = use.count == 0 ? nil : use }
 }
 
 /// What one user's uploads take.
 private struct UploadUse {
     /// How many are under way with each id, and their bytes.
     private var open: [UploadID: Int] = [:]
+    private var openCount = 0
     private var reserved: UInt64 = 0
     /// What uploads have become, the last one of each.
     private var stored: [BlobName: (byteCount: UInt64, id: UploadID)] = [:]
@@ -68,6 +69,7 @@ private struct UploadUse {
     private static let longCountMin = 64
 
     var byteCount: UInt64 { reserved + storedByteCount }
+    var count: Int { openCount + stored.count }
     var storedCount: Int { stored.count }
     var isLong: Bool { stored.count >= longCount }
 
@@ -77,12 +79,14 @@ private struct UploadUse {
 
     mutating func reserve(_ byteCount: UInt64, for id: UploadID) {
         reserved += byteCount
+        openCount += 1
         open[id, default: 0] += 1
     }
 
     mutating func release(_ byteCount: UInt64, for id: UploadID) {
         guard let count = open[id] else { preconditionFailure("room is released for an upload that has none") }
         reserved -= byteCount
+        openCount -= 1
         open[id] = count > 1 ? count - 1 : nil
     }
 

@@ -241,6 +241,7 @@ extension LimitsPageTests {
         ("transfers of an account", [Service.transfersPerAccount, Int(Service.transferRetryMilliseconds)]),
         ("a transfer of which nothing", [Int(Service.transferIdleMilliseconds)]),
         ("uploads of a database", [Int(Service.pendingUploadBytes)]),
+        ("the number of those", [Int(Service.bytesPerPendingUpload), Service.pendingUploadCountMin]),
         ("bytes of a receipt", [Model.receiptBytes]),
         ("receipts in a request", [Model.receiptsPerRequest]),
         ("assets of a record", [Model.assetsPerRecord]),

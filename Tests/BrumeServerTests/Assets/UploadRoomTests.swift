@@ -19,19 +19,16 @@ struct UploadRoomTests {
         UploadID((0..<UploadID.byteCount).map { UInt8(truncatingIfNeeded: number >> ($0 * 8 % 64)) })!
     }
 
-    /// The bytes that stand for one in these tests: no upload counts less than a file takes.
-    private static let unit: UInt64 = 100_000
-
     private mutating func store(_ number: Int, as id: Int? = nil) {
         let id = Self.id(id ?? number)
-        room.reserve(10 * Self.unit, for: id, of: "ada")
-        blobs.add(Self.name(number), byteCount: 10 * Self.unit, promisedUntil: 1_000, now: 0)
-        room.stored(Self.name(number), 10 * Self.unit, as: id, by: "ada")
-        room.release(10 * Self.unit, for: id, of: "ada")
+        room.reserve(10, for: id, of: "ada")
+        blobs.add(Self.name(number), byteCount: 10, promisedUntil: 1_000, now: 0)
+        room.stored(Self.name(number), 10, as: id, by: "ada")
+        room.release(10, for: id, of: "ada")
     }
 
-    private mutating func hasRoom(for units: UInt64, of user: String = "ada") -> Bool {
-        room.hasRoom(for: units * Self.unit, of: user, limit: 100 * Self.unit, in: blobs)
+    private mutating func hasRoom(for byteCount: UInt64, of user: String = "ada", limit: UInt64 = 100) -> Bool {
+        room.hasRoom(for: byteCount, of: user, limit: limit, in: blobs)
     }
 
     @Test("is taken by those under way and those stored, of their user alone")
@@ -40,14 +37,26 @@ struct UploadRoomTests {
         for number in 0..<5 { store(number) }
         // The same one again, when a client that missed the answer comes back.
         store(4)
-        room.reserve(20 * Self.unit, for: Self.id(9), of: "ada")
+        room.reserve(20, for: Self.id(9), of: "ada")
         #expect(hasRoom(for: 30) && !hasRoom(for: 31))
-        #expect(room.reservedByteCount == 20 * Self.unit)
+        #expect(room.reservedByteCount == 20)
         #expect(hasRoom(for: 100, of: "bob"))
-        room.release(20 * Self.unit, for: Self.id(9), of: "ada")
+        room.release(20, for: Self.id(9), of: "ada")
         #expect(hasRoom(for: 50) && !hasRoom(for: 51))
         #expect(room.reservedByteCount == 0)
-        #expect(UploadRoom.counted(1) == UploadRoom.counted(64 * 1024) && UploadRoom.counted(65_537) == 65_537)
+    }
+
+    @Test("is for so many uploads, however small they are, and for more of them where there is more room")
+    mutating func counts() {
+        for number in 0..<1_024 {
+            #expect(hasRoom(for: 0))
+            room.reserve(0, for: Self.id(number), of: "ada")
+        }
+        #expect(!hasRoom(for: 0))
+        #expect(hasRoom(for: 0, of: "bob"))
+        #expect(hasRoom(for: 0, limit: 65_536 * 1_025))
+        room.release(0, for: Self.id(7), of: "ada")
+        #expect(hasRoom(for: 0))
     }
 
     @Test("is known by the id of an upload, while it is under way and until a record names what it became")
@@ -65,7 +74,7 @@ struct UploadRoomTests {
         // The same content again: the last id is enough, or one blob could have any number of them.
         store(5, as: 3)
         #expect(holds(3) && !holds(2))
-        blobs.reference(Self.name(5), byteCount: 10 * Self.unit)
+        blobs.reference(Self.name(5), byteCount: 10)
         #expect(!holds(3))
     }
 
@@ -73,9 +82,9 @@ struct UploadRoomTests {
     mutating func naming() {
         for number in 0..<10 { store(number) }
         #expect(!hasRoom(for: 1))
-        blobs.reference(Self.name(3), byteCount: 10 * Self.unit)
+        blobs.reference(Self.name(3), byteCount: 10)
         #expect(hasRoom(for: 10) && !hasRoom(for: 11))
-        for number in 0..<10 where number != 3 { blobs.reference(Self.name(number), byteCount: 10 * Self.unit) }
+        for number in 0..<10 where number != 3 { blobs.reference(Self.name(number), byteCount: 10) }
         #expect(hasRoom(for: 100) && room.storedCount(of: "ada") == 0)
     }
 
@@ -84,7 +93,7 @@ struct UploadRoomTests {
         for number in 0..<10_000 {
             #expect(hasRoom(for: 10))
             store(number)
-            blobs.reference(Self.name(number), byteCount: 10 * Self.unit)
+            blobs.reference(Self.name(number), byteCount: 10)
         }
         #expect(room.storedCount(of: "ada") <= 64)
     }
