@@ -62,6 +62,7 @@ extension Shard {
     ) throws(ServiceError) {
         let quota = server.quota(of: loaded, for: client.identity, client.share.key)
         let rules = UploadQuota(quota, of: loaded.database.id.scope, caller, server.configuration.assetLimitBytes)
+        if let refusal = rules.refusal(unneededByteCount: loaded.database.blobs.unneededByteCount) { throw refusal }
         let limit = rules.limit(of: loaded.database)
         let hasRoom = loaded.uploads.hasRoom(
             for: request.byteCount, of: caller.user, limit: limit, in: loaded.database.blobs)

@@ -50,6 +50,19 @@ struct UploadQuota {
                 + " delete records or zones of the account, or ask the operator for more")
     }
 
+    /// Why nothing may be uploaded while so many bytes lie on the disk that records named until lately; nil when all is
+    /// well.
+    ///
+    /// What is removed makes room in the quota at once and on the disk a day later. Whoever uploads, saves and deletes
+    /// again and again would fill the disk of all: so a database has at most twice its quota there.
+    func refusal(unneededByteCount: UInt64) -> ServiceError? {
+        guard let quota, unneededByteCount > UInt64(clamping: quota.limitBytes) else { return nil }
+        return ServiceError(
+            .quotaExceeded,
+            "assets that were removed from records take as much of the disk as the quota allows, until they are a day old:"
+                + " try again then")
+    }
+
     /// Why nothing more may be uploaded, for whom figures are not.
     var uploadsAreFull: ServiceError {
         if caller.isOwner {

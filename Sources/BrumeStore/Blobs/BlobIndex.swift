@@ -29,6 +29,13 @@ package struct BlobIndex {
     /// Bytes of all that are there, also of those that are about to go.
     package private(set) var storedByteCount: UInt64 = 0
 
+    /// Bytes of those that nobody counts: records named them until lately, or their files were found. They lie on the
+    /// disk for the grace.
+    package var unneededByteCount: UInt64 {
+        let counted = referencedByteCount + pendingByteCount
+        return storedByteCount - min(counted, storedByteCount)
+    }
+
     package init(grace: UInt32) { self.grace = grace }
 
     package var count: Int { blobs.count }

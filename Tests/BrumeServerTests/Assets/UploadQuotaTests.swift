@@ -55,6 +55,21 @@ struct UploadQuotaTests {
         return try peer.end(stream)?.error
     }
 
+    @Test("who uploads, saves and deletes again and again fills the disk with no more than twice the quota")
+    func removedAssets() throws {
+        let server = try SteppedServer { $0.quotaBytes = 10 * Self.mega }
+        let peer = try server.connect(account: "a")
+        for number in UInt8(1)...3 {
+            let asset = try Self.upload(number, 4 * Self.mega, by: peer)
+            #expect(try Self.save([asset], by: peer) == nil)
+            try Self.delete(by: peer)
+            server.settle()
+        }
+        // Twelve were removed, though all of the quota is free.
+        let refusal = try Self.begin(4, 1_000, by: peer)
+        #expect(refusal?.code == .quotaExceeded && refusal?.message.contains("until they are a day old") == true)
+    }
+
     @Test("an upload takes its room when it begins, and gives it back when it breaks")
     func reservation() throws {
         let server = try SteppedServer { $0.quotaBytes = 10 * Self.mega }
