@@ -65,7 +65,8 @@ package struct ServiceConfiguration: Sendable {
     /// The same for each public database.
     package var publicQuotaBytes = 0
     /// Bytes that an asset may have; 0 where the server keeps no assets.
-    package var assetLimitBytes: UInt64 = 250 * 1024 * 1024
+    package var assetLimitBytes = ServiceConfiguration.standardAssetLimitBytes
+    package static let standardAssetLimitBytes: UInt64 = 250 * 1024 * 1024
     /// Seconds that an asset is kept which no record names.
     package var assetGraceSeconds = StoreLimits.assetGraceSeconds
     /// Seconds in which the receipt of an upload is good.

@@ -42,6 +42,11 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         (self.stored, self.origin, lease) = (stored.withoutReceipt, origin, file?.lease)
     }
 
+    /// The SHA-256 of what the server keeps, in hexadecimal digits; nil for a file of this device.
+    package var storedChecksum: String? { stored?.checksum.description }
+    /// Bytes of what the server keeps; nil for a file of this device.
+    package var storedByteCount: Int? { stored.map { Int(clamping: $0.byteCount) } }
+
     /// What a record may name of it without its content, because the server's version names it; nil for what has to be
     /// uploaded.
     ///

@@ -59,7 +59,8 @@ extension CKDatabase {
             let zone = part.zones[file.zone]
             let record = zone.saves[file.save].record
             let isLost = failed.withLock { failed in
-                part.isWhole(zone) ? zone.saves.contains { failed.contains($0.record.recordID) }
+                part.isWhole(zone)
+                    ? zone.saves.contains { failed.contains($0.record.recordID) }
                     : failed.contains(record.recordID)
             }
             if isLost { return nil }

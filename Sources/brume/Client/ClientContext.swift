@@ -65,12 +65,16 @@ struct ClientContext: Sendable {
                 .failed, "the folder \(stateFolder) for this device's id can't be made: \(error)",
                 hint: "name one that this user may write to with --state (BRUME_STATE)")
         }
-        return BrumeConfiguration(
+        var configuration = BrumeConfiguration(
             server: try CommandOptions.serverAddress(invocation),
             caPath: try CommandOptions.certificateAuthority(invocation), token: try token(invocation),
             container: try CommandOptions.containerName(invocation),
             environment: environment == .production ? .production : .development,
             stateFolder: stateFolder + "/" + deviceName)
+        // A command shows which assets there are, and has their files if they are asked for.
+        let takesAssets = invocation.command.option(named: CommandOptions.assetsFolder.name) != nil
+        configuration.downloadsAssets = takesAssets && invocation.text(CommandOptions.assetsFolder.name) != nil
+        return configuration
     }
 
     /// The account's token; nil means no account, which may only read the public database.

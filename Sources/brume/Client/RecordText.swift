@@ -14,7 +14,8 @@ enum RecordText {
         }
     }
 
-    static func json(_ record: CKRecord) -> JSONValue {
+    /// - Parameter fields: What to show in the place of the record's fields.
+    static func json(_ record: CKRecord, _ fields: [(key: String, value: TypedValue)]? = nil) -> JSONValue {
         var members: [(key: String, value: JSONValue)] = [
             ("name", .string(record.recordID.recordName)), ("type", .string(record.recordType)),
             ("zone", .string(record.recordID.zoneID.zoneName)),
@@ -25,17 +26,20 @@ enum RecordText {
         if let date = record.modificationDate { members.append(("modified", .string(TypedValue.text(of: date)))) }
         if let parent = record.parent { members.append(("parent", .string(parent.recordID.recordName))) }
         if let share = record.share { members.append(("share", .string(share.recordID.recordName))) }
-        members.append(("fields", .object(fields(of: record).map { ($0.key, $0.value.json) })))
+        members.append(("fields", .object((fields ?? self.fields(of: record)).map { ($0.key, $0.value.json) })))
         return .object(members)
     }
 
-    static func text(_ record: CKRecord, style: Style, showsZone: Bool = false) -> String {
+    /// - Parameter fields: What to show in the place of the record's fields.
+    static func text(
+        _ record: CKRecord, _ fields: [(key: String, value: TypedValue)]? = nil, style: Style, showsZone: Bool = false
+    ) -> String {
         var text = "\(style.bold(record.recordID.recordName))  \(record.recordType)"
         if showsZone { text += style.dim("  in \(record.recordID.zoneID.zoneName)") }
         if let parent = record.parent { text += style.dim("  below \(parent.recordID.recordName)") }
         if let tag = record.recordChangeTag { text += style.dim("  tag \(tag)") }
         if let date = record.modificationDate { text += style.dim("  \(TypedValue.text(of: date))") }
-        for (key, value) in fields(of: record) {
+        for (key, value) in fields ?? self.fields(of: record) {
             text += "\n  \(key): \(value.summary)"
         }
         return text

@@ -19,6 +19,8 @@ extension TypedValue {
         case .reference(let name, let deletesSelf):
             CKRecord.Reference(
                 recordID: CKRecord.ID(recordName: name, zoneID: zoneID), action: deletesSelf ? .deleteSelf : .none)
+        case .file(let path): CKAsset(fileURL: URL(fileURLWithPath: path))
+        case .asset: preconditionFailure("an asset of the server is read from the command line")
         case .list(let elements): Self.list(elements, in: zoneID)
         }
     }
@@ -32,6 +34,7 @@ extension TypedValue {
         case .bytes: values as! [Data]
         case .location: values as! [CLLocation]
         case .reference: values as! [CKRecord.Reference]
+        case .file: values as! [CKAsset]
         default: values as? [String] ?? []
         }
     }
@@ -46,6 +49,11 @@ extension TypedValue {
             self = .location(latitude: location.coordinate.latitude, longitude: location.coordinate.longitude)
         case let reference as CKRecord.Reference:
             self = .reference(reference.recordID.recordName, deletesSelf: reference.action == .deleteSelf)
+        case let asset as CKAsset:
+            self = .asset(
+                AssetValue(
+                    checksum: asset.storedChecksum ?? "", byteCount: asset.storedByteCount ?? 0,
+                    path: asset.fileURL?.path))
         case let number as NSNumber: self = Self.number(number)
         case let list as [any CKRecordValueProtocol]: self = .list(list.map(TypedValue.init(recordValue:)))
         default: self = .text("\(value)")

@@ -7,6 +7,9 @@ internal import BrumeSystem
 enum CommandOptions {
     static let json = OptionDefinition("json", nil, "print JSON")
 
+    static let assetsFolder = OptionDefinition(
+        "assets", "DIR", "fetch the files of assets, too, into this folder, which is made when it is missing")
+
     static let data = OptionDefinition("data", "DIR", "the data folder", fallback: "./brume-data")
 
     /// The limits of what records may take.

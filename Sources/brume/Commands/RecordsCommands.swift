@@ -12,10 +12,17 @@ enum RecordsCommands {
             ["records", "get"], "print records",
             arguments: [zone, ArgumentDefinition("NAME", "the record's name", repeats: true)],
             options: [
-                OptionDefinition("keys", "KEY", "print these fields only", repeats: true), CommandOptions.isPublic,
-                CommandOptions.owner, CommandOptions.json,
+                OptionDefinition("keys", "KEY", "print these fields only", repeats: true), CommandOptions.assetsFolder,
+                CommandOptions.isPublic, CommandOptions.owner, CommandOptions.json,
             ] + CommandOptions.client,
-            notes: ["With --json one record a line.", CommandOptions.clientNote], body: .asynchronous(get)),
+            notes: [
+                "With --json one record a line.",
+                """
+                Files of assets are named RECORD.KEY, in a list RECORD.KEY.1 and so on; none is overwritten. Without --assets \
+                a record shows which it has.
+                """, CommandOptions.clientNote,
+            ],
+            examples: ["brume records get Photos sea --assets ./photos"], body: .asynchronous(get)),
         CommandDefinition(
             ["records", "save"], "make a record, or change fields of one",
             arguments: [
@@ -34,7 +41,11 @@ enum RecordsCommands {
                 A field is key=text or key:type=value: key:int64=1, key:double=0.5, key:date=2026-01-02T03:04:05Z, \
                 key:bytes=BASE64, key:location=52.52,13.40, key:reference=RECORD, key:list=["a","b"]. key= removes the field. \
                 In JSON the types that it lacks are objects: {"date": "…"}, {"bytes": "…"}, {"location": [52.52, 13.40]}, \
-                {"reference": "…"}.
+                {"reference": "…"}, {"asset": "FILE"}.
+                """,
+                """
+                key=@FILE, or key:asset=FILE, uploads a file as an asset; key:list=[{"asset": "FILE"}, …] several. An upload that \
+                was interrupted goes on where it was when the command is given again.
                 """,
                 """
                 Fields that are not named stay, and so does the parent. When somebody else changes the record \
@@ -45,6 +56,7 @@ enum RecordsCommands {
             ],
             examples: [
                 "brume records save Notes first --type Note title=Hello count:int64=1",
+                "brume records save Photos sea --type Photo photo=@sea.jpg",
                 "brume records save Notes first --json-fields '{\"tags\": [\"a\", \"b\"]}'",
             ], body: .asynchronous(save)),
         CommandDefinition(
@@ -58,18 +70,25 @@ enum RecordsCommands {
         let zoneID = try ClientContext.zoneID(invocation.arguments[0], invocation)
         let ids = try invocation.arguments.dropFirst().map { try ClientContext.recordID($0, zoneID: zoneID) }
         let keys = invocation.texts("keys")
+        let assets = try invocation.text("assets").map { try AssetFolder($0) }
         let context = try await ClientContext(invocation)
         let style = Style.standardOutput(ProcessInfo.processInfo.environment)
         var failures: [(name: String, error: any Error)] = []
         for batch in stride(from: 0, to: ids.count, by: Limits.itemsPerRequest) {
             let part = Array(ids[batch..<min(ids.count, batch + Limits.itemsPerRequest)])
-            let results = try await context.database.records(for: part, desiredKeys: keys.isEmpty ? nil : keys)
+            let results = try await RecordTransfer.fetch(
+                part, keys: keys.isEmpty ? nil : keys, showsProgress: assets != nil, in: context.database)
             for id in part {
                 switch results[id] {
                 case .success(let record)?:
+                    var fields = RecordText.fields(of: record)
+                    do { try assets?.take(&fields, of: id.recordName) } catch {
+                        failures.append((id.recordName, error))
+                        continue
+                    }
                     Terminal.print(
                         invocation.isOn("json")
-                            ? RecordText.json(record).line : RecordText.text(record, style: style))
+                            ? RecordText.json(record, fields).line : RecordText.text(record, fields, style: style))
                 case .failure(let error)?: failures.append((id.recordName, error))
                 case nil: failures.append((id.recordName, CommandError(.failed, "the server did not answer for it")))
                 }
@@ -93,7 +112,7 @@ enum RecordsCommands {
                 : CKRecord.Reference(
                     recordID: try ClientContext.recordID(parent, zoneID: zoneID), action: .none)
         }
-        let saved = try await context.database.save(record)
+        let saved = try await RecordTransfer.save(record, fields.compactMap(\.value), in: context.database)
         if invocation.isOn("json") {
             Terminal.print(RecordText.json(saved).line)
         } else {

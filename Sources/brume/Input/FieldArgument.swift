@@ -1,4 +1,4 @@
-/// `key=text`, `key:type=value`, or `key=` for a key to remove.
+/// `key=text`, `key:type=value`, `key=@path` for a file, or `key=` for a key to remove.
 struct FieldArgument: Equatable, Sendable {
     let key: String
     /// The value; nil removes the key.
@@ -13,6 +13,14 @@ struct FieldArgument: Equatable, Sendable {
         self.key = key
         if text.isEmpty, type == nil {
             value = nil
+            return
+        }
+        if type == nil, text.hasPrefix("@") {
+            do {
+                value = try TypedValue.existing(file: String(text.dropFirst()))
+            } catch {
+                throw ValueError(message: "\(key): \(error.message); a text that begins with @ is \(key):text=\(text)")
+            }
             return
         }
         do {

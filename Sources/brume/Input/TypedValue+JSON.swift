@@ -2,8 +2,9 @@ internal import Foundation
 
 /// Converts typed values to and from JSON. JSON has text, numbers and lists; the other types are objects with one key:
 /// `{"date": "2026-01-02T03:04:05Z"}`, `{"bytes": "base64"}`, `{"location": [52.5, 13.4]}`, `{"reference": "name",
-/// "deletesSelf": true}`, and `{"double": 1}` for a double that is written as a whole number. What is printed can be
-/// read back.
+/// "deletesSelf": true}`, `{"asset": "path of a file"}`, and `{"double": 1}` for a double that is written as a whole
+/// number. What is printed can be read back, but for assets that the server keeps: `{"asset": {"checksum": "…",
+/// "byteCount": 5, "file": "path, if it was fetched"}}`.
 extension TypedValue {
     init(json: JSONValue) throws(ValueError) {
         switch json {
@@ -50,9 +51,11 @@ extension TypedValue {
         if let name = json["reference"]?.text, Set(keys).isSubset(of: ["reference", "deletesSelf"]) {
             return .reference(name, deletesSelf: json["deletesSelf"] == .bool(true))
         }
+        if keys == ["asset"], let path = json["asset"]?.text { return try existing(file: path) }
         throw ValueError(
             message: "an object can't be stored; store its parts as fields, or it as text, or write "
-                + "{\"date\": …}, {\"bytes\": …}, {\"location\": [lat, lon]} or {\"reference\": …}")
+                + "{\"date\": …}, {\"bytes\": …}, {\"location\": [lat, lon]}, {\"reference\": …} or {\"asset\": \"FILE\"}"
+        )
     }
 
     private static func number(_ json: JSONValue?) -> Double? {
@@ -77,6 +80,16 @@ extension TypedValue {
             deletesSelf
                 ? .object([("reference", .string(name)), ("deletesSelf", .bool(true))])
                 : .object([("reference", .string(name))])
+        case .file(let path): .object([("asset", .string(path))])
+        case .asset(let asset):
+            .object([
+                (
+                    "asset",
+                    .object(
+                        [("checksum", .string(asset.checksum)), ("byteCount", .integer(Int64(asset.byteCount)))]
+                            + (asset.path.map { [("file", .string($0))] } ?? []))
+                )
+            ])
         case .list(let elements): .array(elements.map(\.json))
         }
     }

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeSystem
 internal import Foundation
 
 extension TypedValue {
@@ -32,6 +33,7 @@ extension TypedValue {
             }
             self = try Self.checkedLocation(latitude, longitude)
         case "reference": self = .reference(text, deletesSelf: false)
+        case "asset": self = try Self.existing(file: text)
         case "list":
             let value: JSONValue
             do { value = try JSONParser.value(of: text) } catch { throw ValueError(message: error.message) }
@@ -46,6 +48,13 @@ extension TypedValue {
                     "there is no type \"\(type)\"\(nearest.isEmpty ? "; there are \(Self.typeNames.joined(separator: ", "))" : nearest)"
             )
         }
+    }
+
+    /// The file of a new asset.
+    static func existing(file path: String) throws(ValueError) -> TypedValue {
+        guard FileSystem.exists(path) else { throw ValueError(message: "there is no file \(path)") }
+        if FileSystem.isDirectory(path) { throw ValueError(message: "\(path) is a folder; an asset is one file") }
+        return .file(path)
     }
 
     static func checkedLocation(_ latitude: Double, _ longitude: Double) throws(ValueError) -> TypedValue {
@@ -91,6 +100,9 @@ extension TypedValue {
         case .bytes(let data): "<\(data.count) bytes>"
         case .location(let latitude, let longitude): "\(latitude),\(longitude)"
         case .reference(let name, _): "-> \(name)"
+        case .file(let path): path
+        case .asset(let asset):
+            (asset.path ?? "<asset>") + " (\(ByteSize(bytes: asset.byteCount).rounded))"
         case .list(let elements): "[" + elements.map(\.summary).joined(separator: ", ") + "]"
         }
     }

@@ -11,6 +11,10 @@ enum TypedValue: Equatable, Sendable {
     case location(latitude: Double, longitude: Double)
     /// A reference to a record of the same zone.
     case reference(String, deletesSelf: Bool)
+    /// A file that is to become an asset, by its path.
+    case file(String)
+    /// An asset that the server keeps.
+    case asset(AssetValue)
     case list([TypedValue])
 
     /// The name of the type, as `key:type=value` spells it.
@@ -23,12 +27,15 @@ enum TypedValue: Equatable, Sendable {
         case .bytes: "bytes"
         case .location: "location"
         case .reference: "reference"
+        case .file, .asset: "asset"
         case .list: "list"
         }
     }
 
     /// `bool` is a way to write a 64-bit integer, as in CloudKit.
-    static let typeNames = ["text", "int64", "double", "bool", "date", "bytes", "location", "reference", "list"]
+    static let typeNames = [
+        "text", "int64", "double", "bool", "date", "bytes", "location", "reference", "asset", "list",
+    ]
 
     /// An estimate of the bytes that it takes in a request, for filling batches.
     var estimatedBytes: Int {
@@ -37,10 +44,20 @@ enum TypedValue: Equatable, Sendable {
         case .bytes(let data): data.count + 4
         case .reference(let name, _): name.utf8.count + 6
         case .location: 32
+        case .file, .asset: 256
         case .list(let elements): elements.reduce(4) { $0 + $1.estimatedBytes }
         default: 10
         }
     }
+}
+
+/// An asset that the server keeps, as the command line prints it.
+struct AssetValue: Equatable, Sendable {
+    /// SHA-256 of the content, in hexadecimal digits.
+    let checksum: String
+    let byteCount: Int
+    /// Where the content is on this machine; nil when it was not fetched.
+    var path: String?
 }
 
 /// Why a value can't be stored.
