@@ -25,6 +25,10 @@ enum BackupCommand {
             Certificates are not.
             """,
             """
+            Assets are copied with their contents, those of uploads that are not finished left out. An asset that the disk does not \
+            give, or not as it was, does not keep the rest from being backed up: the command names it, and its exit code is 7.
+            """,
+            """
             A file is compressed and can be read by its owner only (mode 0600). A target that ends in a slash is a folder, \
             whatever its name. Nothing is overwritten: the target must not exist.
             """,
@@ -79,8 +83,7 @@ enum BackupCommand {
         let verification =
             isFile
             ? try copier.copy(toFile: target, title: "backup") : try copier.copy(to: target, title: "backup")
-        copier.report(verification, at: target, isFile: isFile, invocation)
-        return .done
+        return copier.report(verification, at: target, isFile: isFile, invocation)
     }
 
     private static func writeSnapshots(_ session: ClientSession) async throws {

@@ -7,7 +7,10 @@ enum RestoreCommand {
     static let definition = CommandDefinition(
         ["restore"], "make a data folder of a backup",
         arguments: [ArgumentDefinition("BACKUP", "what brume backup made, file or folder, or a copy of a data folder")],
-        options: [CommandOptions.data, CommandOptions.json],
+        options: [
+            CommandOptions.data, CommandOptions.json,
+            OptionDefinition("accept-loss", nil, "restore all else where assets are missing or damaged in the backup"),
+        ],
         notes: [
             """
             --data names a folder that is empty or does not exist. The backup is verified before, and the folder afterwards. \
@@ -37,9 +40,17 @@ enum RestoreCommand {
             throw CommandError(
                 .conflict, "\(folder) is not empty", hint: "name a folder that is empty or does not exist")
         }
-        let copier = try FolderCopier(of: FolderCopier.verify(backup).disk, named: backup, .idle)
+        let source = try FolderCopier.verify(backup, title: "verify")
+        if let problem = source.verification.assets.problems.first, !invocation.isOn("accept-loss") {
+            throw CommandError(
+                .damaged, "\(backup) lacks an asset: \(problem.file): \(problem.problem) (affects \(problem.affects))",
+                hint: """
+                    use another backup; brume restore --accept-loss restores all else, and brume verify \(backup) names every \
+                    asset that is missing or damaged
+                    """)
+        }
+        let copier = try FolderCopier(of: source.disk, named: backup, .idle)
         let verification = try copier.copy(into: folder, title: "restore")
-        copier.report(verification, at: folder, invocation)
-        return .done
+        return copier.report(verification, at: folder, invocation)
     }
 }

@@ -63,8 +63,8 @@ enum ServeCommand {
                 "memory-budget", "SIZE",
                 "about what databases may take in memory, such as 512MiB; idle ones are dropped (default: no bound)"),
             OptionDefinition(
-                "asset-limit", "SIZE", "what one asset (CKAsset) may have, such as 250MiB; 0: no assets",
-                fallback: "0"),
+                "asset-limit", "SIZE", "what one asset (CKAsset) may have; 0: no assets",
+                fallback: ByteSize(bytes: Int(clamping: ServiceConfiguration.standardAssetLimitBytes)).text),
             OptionDefinition(
                 "asset-free", "PERCENT",
                 "how much of the disk stays free of assets: with less, uploads are refused; 0: nothing",
@@ -118,9 +118,7 @@ enum ServeCommand {
             """,
             CommandOptions.quotaNote,
             """
-            Assets are new, and off unless --asset-limit is given: brume backup, verify and export do not hold their \
-            contents yet. Copy the folder assets/ of the data folder after each backup, and put it back before a \
-            restored server starts.
+            The contents of assets are files in the folder assets/ of the data folder, and part of backups.
             """,
             """
             Commands that take --data DIR reach it through a socket in that folder, as its user or root, and need no certificate and \

@@ -42,7 +42,7 @@ enum VerifyCommand {
             } catch {
                 return try Verification(failing: error)
             }
-            return try Verification(of: disk, others: DataFolder.filesAlwaysThere)
+            return try Verification(of: disk, others: DataFolder.filesAlwaysThere, title: "verify")
         } catch {
             throw CommandError(isForbidden: error.isForbidden, "\(file) can't be read: \(error)")
         }
@@ -58,7 +58,7 @@ enum VerifyCommand {
         _ folder: String, others: [Verification.OtherFile] = DataFolder.filesAlwaysThere
     ) throws -> Verification {
         do throws(DiskError) {
-            return try Verification(of: RealDisk(folder: folder), others: others)
+            return try Verification(of: RealDisk(folder: folder), others: others, title: "verify")
         } catch {
             throw CommandError(isForbidden: error.isForbidden, "\(folder) can't be read: \(error)")
         }
@@ -123,8 +123,16 @@ enum VerifyCommand {
             \(verification.batches == 1 ? "1 batch" : "\(verification.batches) batches"), \
             \(CountText.text(verification.entries, "commit"))
             snapshots: \(verification.snapshots)
-            holds:     \(CountText.text(verification.databases, "database")), \(CountText.text(verification.records, "record"))
+            holds:     \(CountText.text(verification.databases, "database")), \(CountText.text(verification.records, "record"))\
+            \(verification.assets.countText)
             """)
+        if verification.assets.unnamedCount > 0 {
+            Terminal.print(
+                """
+                unnamed:   \(CountText.text(verification.assets.unnamedCount, "asset")) that no record names; a server \
+                removes them in time
+                """)
+        }
         if verification.tornBytes > 0 {
             Terminal.print(
                 "torn tail: \(verification.tornBytes) bytes that were never acknowledged; the next start cuts them")
@@ -132,6 +140,15 @@ enum VerifyCommand {
         for problem in verification.problems {
             Terminal.print(
                 "damage:    \(problem.file) at \(problem.offset): \(problem.problem) (affects \(problem.affects))")
+        }
+        for line in verification.assets.problemLines { Terminal.print(line) }
+        if verification.problems.isEmpty, !verification.isSound {
+            Terminal.print(
+                """
+                \(path) is sound, but for the assets named above: a server opens it, and clients that fetch them get \
+                assetNotAvailable. An earlier backup may have the files
+                """)
+            return
         }
         Terminal.print(
             verification.isSound
@@ -158,6 +175,8 @@ enum VerifyCommand {
         }
         return .object(
             [("sound", .bool(verification.isSound))] + counts.map { ($0.0, .integer(Int64($0.1))) }
-                + [("problems", array(verification.problems))] + (losses.map { [("lost", array($0))] } ?? []))
+                + verification.assets.members
+                + [("problems", array(verification.problems + verification.assets.problems))]
+                + (losses.map { [("lost", array($0))] } ?? []))
     }
 }

@@ -6,9 +6,12 @@ internal import Foundation
 /// Copies a data folder with a progress bar, to a folder or a file, and verifies the copy before it counts.
 struct FolderCopier {
     private let copy: FolderCopy
+    /// The path of what is copied.
+    private let name: String
 
     /// - Parameter name: The path of what `disk` reads, for messages.
     init(of disk: any Disk, named name: String, _ source: FolderCopy.Source) throws(CommandError) {
+        self.name = name
         do throws(StoreError) {
             copy = try FolderCopy(of: disk, source, others: DataFolder.backedUpFiles)
         } catch {
@@ -51,7 +54,7 @@ struct FolderCopier {
                 throw Self.commandError(error, folder)
             }
             reporter.finish()
-            let verification = try Self.verify(partial).verification
+            let verification = try Self.verify(partial, title: "verify").verification
             try Self.name(partial, target)
             return verification
         } catch {
@@ -95,7 +98,7 @@ struct FolderCopier {
         }
         reporter.finish()
         try FileSystem.syncDirectory(FileSystem.directory(of: target))
-        return try Self.verify(target).verification
+        return try Self.verify(target, title: "verify").verification
     }
 
     private func checkRoom(on target: String) throws {
@@ -108,20 +111,34 @@ struct FolderCopier {
         }
     }
 
-    func report(_ verification: Verification, at target: String, isFile: Bool = false, _ invocation: Invocation) {
+    /// Says what the copy holds, and which assets are missing or damaged in it, as they are where it comes from.
+    func report(
+        _ verification: Verification, at target: String, isFile: Bool = false, _ invocation: Invocation
+    ) -> ExitCode {
         if invocation.isOn("json") {
             Terminal.print(
-                JSONValue.object([
-                    (isFile ? "file" : "folder", .string(target)),
-                    ("databases", .integer(Int64(verification.databases))),
-                    ("records", .integer(Int64(verification.records))),
-                    ("bytes", .integer(Int64(clamping: copy.byteCount))),
-                ]).line)
+                JSONValue.object(
+                    [
+                        (isFile ? "file" : "folder", .string(target)),
+                        ("databases", .integer(Int64(verification.databases))),
+                        ("records", .integer(Int64(verification.records))),
+                        ("bytes", .integer(Int64(clamping: copy.byteCount))),
+                    ] + verification.assets.members
+                ).line)
         } else {
+            for line in verification.assets.problemLines { Terminal.print(line) }
             Terminal.print(
                 "\(target) is verified: \(CountText.text(verification.databases, "database")), "
-                    + CountText.text(verification.records, "record"))
+                    + CountText.text(verification.records, "record") + verification.assets.countText)
+            if !verification.isSound {
+                Terminal.print(
+                    """
+                    the assets named above are missing or damaged in \(name), and so in the copy; all else is there. An \
+                    earlier backup may have them
+                    """)
+            }
         }
+        return verification.isSound ? .done : .damaged
     }
 
     // MARK: Paths
@@ -159,15 +176,17 @@ struct FolderCopier {
         }
     }
 
-    /// Verifies a folder that no process uses, or a backup file, and returns its content for copying.
-    @discardableResult
-    static func verify(_ path: String) throws(CommandError) -> (disk: any Disk, verification: Verification) {
+    /// Verifies a folder that no process uses, or a backup file, and returns its content for copying. Assets that are
+    /// missing or damaged are no error.
+    static func verify(
+        _ path: String, title: String
+    ) throws(CommandError) -> (disk: any Disk, verification: Verification) {
         let disk: any Disk
         let verification: Verification
         do throws(StoreError) {
             disk = FileSystem.isDirectory(path) ? RealDisk(folder: path) : try BackupFile.open(path)
             do throws(DiskError) {
-                verification = try Verification(of: disk, others: DataFolder.filesAlwaysThere)
+                verification = try Verification(of: disk, others: DataFolder.filesAlwaysThere, title: title)
             } catch {
                 throw .disk(error)
             }
