@@ -116,6 +116,55 @@ struct AssetCommandTests {
         #expect(fetched.status != 0)
     }
 
+    @Test("an export has them beside it, each content once, and an import brings them into another account")
+    func exports() throws {
+        let server = try start()
+        for zone in ["Photos", "Other"] { #expect(try server.run("zones", "create", zone).status == 0) }
+        let film = try file("film.mov", Self.film)
+        for (zone, name) in [("Photos", "sea"), ("Photos", "lake"), ("Other", "sea"), ("default", "sea")] {
+            let saved = try server.run("records", "save", zone, name, "--type", "Photo", "film=@\(film)", "n:int64=1")
+            #expect(saved.status == 0, "\(saved.errors)")
+        }
+        let export = folder.path + "/all.jsonl"
+        let made = try server.run("export", export)
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(made.output.joined().contains("1 asset of 2.3 MiB beside it"), "\(made.output)")
+        let names = try FileSystem.list(export + ".assets")
+        #expect(names.count == 1 && names[0].count == 64)
+        #expect(try server.run("export", export).status == ExitCode.conflict.rawValue)
+
+        let second = try start(folder.path + "/second")
+        let imported = try second.run("import", export, "--format", "brume")
+        #expect(imported.status == 0, "\(imported.errors)")
+        let target = folder.path + "/fetched"
+        for zone in ["Photos", "Other", "default"] {
+            #expect(try second.run("records", "get", zone, "sea", "--assets", target + zone).status == 0)
+            #expect(try read(target + zone + "/sea.film") == Self.film)
+        }
+        // A content that was changed, or is missing, fails the records that name it.
+        try Data("other".utf8).write(to: URL(fileURLWithPath: export + ".assets/" + names[0]))
+        let changed = try second.run("import", export, "--format", "brume")
+        #expect(changed.status != 0 && changed.errors.contains("holds another content"), "\(changed.errors)")
+        let streamed = try second.run("export", "-")
+        #expect(streamed.status == 0 && streamed.errors.contains("the assets of 4 records are left out"))
+        let without = try second.run(
+            "import", export, "--format", "brume", "--assets", folder.path + "/nowhere", "--json")
+        #expect(
+            without.status != 0 && without.errors.contains("the content of an asset is missing"), "\(without.errors)")
+    }
+
+    @Test("a column of a table has files, too")
+    func rows() throws {
+        let server = try start()
+        let film = try file("film.mov", Self.film)
+        let table = try file("photos.csv", Data("id,film:asset\nsea,\(film)\nlake,nowhere.mov\n".utf8))
+        let imported = try server.run("import", table, "--zone", "Photos", "--type", "Photo", "--name-field", "id")
+        #expect(imported.status != 0 && imported.errors.contains("there is no file nowhere.mov"), "\(imported.errors)")
+        let target = folder.path + "/fetched"
+        #expect(try server.run("records", "get", "Photos", "sea", "--assets", target).status == 0)
+        #expect(try read(target + "/sea.film") == Self.film)
+    }
+
     @Test("names of records become names of files that lead nowhere else")
     func names() {
         for (name, expected) in [

@@ -125,7 +125,7 @@ extension CKDatabase {
         return .success(contents)
     }
 
-    private func content(
+    func content(
         _ asset: Asset, _ request: DownloadRequest, _ account: AccountBinding, _ options: CallOptions,
         _ progress: (Int) -> Void
     ) async throws(CKError) -> AssetCacheLease {

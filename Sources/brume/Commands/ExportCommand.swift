@@ -9,6 +9,8 @@ enum ExportCommand {
         arguments: [ArgumentDefinition("FILE", "the file to make; - is standard output")],
         options: [
             OptionDefinition("zone", "NAME", "this zone (default: every zone)", repeats: true),
+            OptionDefinition(
+                "assets", "DIR", "the folder to make for the files of assets (default: FILE.assets; with -: none)"),
             CommandOptions.json,
         ] + CommandOptions.client,
         notes: [
@@ -19,6 +21,11 @@ enum ExportCommand {
             """
             Records of custom zones that are saved or deleted meanwhile are told of: each zone is as it was at one moment before the \
             end. The default zone keeps no history: of what is changed there meanwhile, the export holds some.
+            """,
+            """
+            The contents of assets are files of a folder beside FILE, each once, named by the SHA-256 of what is in it. Standard output \
+            has no place beside it: name one with --assets, or they are left out, and import saves none of their records. A content that the \
+            server does not give is told of (exit code 1).
             """,
             "Shares are left out: whom they are for, and their URLs, are the server's that keeps them. A backup holds them.",
             CommandOptions.clientNote,
@@ -42,29 +49,36 @@ enum ExportCommand {
         } else {
             names = Array(Set(wanted)).sorted()
         }
+        let folder = invocation.text("assets") ?? (path == "-" ? nil : ExportAssets.folder(of: path))
+        let assets = try folder.map { try ExportAssets($0, from: context.database) }
         let output = try ExportFile(path)
         do {
-            let counts = try await write(names, of: session, to: output)
+            let counts = try await write(names, of: session, to: output, assets)
+            // The folder first: a file that has its name has what it needs.
+            try assets?.finish()
             try output.finish()
-            report(counts, path, invocation)
+            return report(counts, assets, path, invocation)
         } catch {
             output.discard()
+            assets?.discard()
             throw error
         }
-        return .done
     }
 
     private static func write(
-        _ names: [String], of session: ClientSession, to output: ExportFile
+        _ names: [String], of session: ClientSession, to output: ExportFile, _ assets: ExportAssets?
     ) async throws -> Counts {
         try output.write(.header)
         let reporter = ProgressReporter(title: "export", total: names.count, unit: "records")
         var records = 0
         var shares = 0
+        var unfetched = 0
         for (index, name) in names.enumerated() {
             try output.write(.zone(name))
             if name == Names.defaultZone {
-                records += try await writeDefaultZone(of: session, to: output)
+                let counts = try await writeDefaultZone(of: session, to: output, assets)
+                records += counts.records
+                unfetched += counts.unfetched
                 continue
             }
             var token: [UInt8] = []
@@ -72,11 +86,16 @@ enum ExportCommand {
                 let page = try await session.zoneChanges(
                     ZoneChangesRequest(database: .private, zone: ZoneID(name: name), token: token))
                 for record in page.records where record.system.type != Names.shareType {
+                    if assets == nil, record.holdsAssets { unfetched += 1 }
+                    try await assets?.take(record, in: name)
                     try output.write(.record(zone: name, record))
                     records += 1
                 }
                 shares += page.records.count { $0.system.type == Names.shareType }
-                for deletion in page.deletions { try output.write(.deletion(zone: name, name: deletion.name)) }
+                for deletion in page.deletions {
+                    assets?.forget(deletion.name, in: name)
+                    try output.write(.deletion(zone: name, name: deletion.name))
+                }
                 token = page.token
                 reporter.advance(to: index, count: records)
                 if !page.moreComing { break }
@@ -85,7 +104,7 @@ enum ExportCommand {
         reporter.advance(to: names.count, count: records)
         reporter.finish()
         try output.write(.end(zones: names.count, records: records))
-        return Counts(zones: names.count, records: records, shares: shares)
+        return Counts(zones: names.count, records: records, shares: shares, unfetched: unfetched)
     }
 
     /// What was written, and how many shares were not: whom they are for, and their URLs, are their server's alone.
@@ -93,11 +112,16 @@ enum ExportCommand {
         let zones: Int
         let records: Int
         let shares: Int
+        /// Records whose assets have no place.
+        let unfetched: Int
     }
 
     /// Writes a zone without a feed: its records in the order of their creation.
-    private static func writeDefaultZone(of session: ClientSession, to output: ExportFile) async throws -> Int {
+    private static func writeDefaultZone(
+        of session: ClientSession, to output: ExportFile, _ assets: ExportAssets?
+    ) async throws -> (records: Int, unfetched: Int) {
         var records = 0
+        var unfetched = 0
         var request = QueryRequest(
             database: .private, zone: .defaultZone, query: .everything, resultsLimit: Limits.matchesPerPageMax)
         repeat {
@@ -105,30 +129,52 @@ enum ExportCommand {
             for match in page.matches {
                 // The server makes a user record for each account; one without the app's fields holds no information.
                 if match.record.system.type == Names.userRecordType, match.record.fields.isEmpty { continue }
+                if assets == nil, match.record.holdsAssets { unfetched += 1 }
+                try await assets?.take(match.record, in: Names.defaultZone)
                 try output.write(.record(zone: Names.defaultZone, match.record))
                 records += 1
             }
             request.cursor = page.cursor
         } while !request.cursor.isEmpty
-        return records
+        return (records, unfetched)
     }
 
-    private static func report(_ counts: Counts, _ path: String, _ invocation: Invocation) {
+    private static func report(
+        _ counts: Counts, _ assets: ExportAssets?, _ path: String, _ invocation: Invocation
+    ) -> ExitCode {
+        let problems = assets?.problems ?? []
+        for problem in problems { Terminal.printError("brume: \(problem)") }
+        let code = problems.isEmpty ? ExitCode.done : .failed
+        if counts.unfetched > 0 {
+            Terminal.printError(
+                """
+                brume: the files of the assets of \(CountText.text(counts.unfetched, "record")) are left out; --assets DIR \
+                gives them a place
+                """)
+        }
         // The standard output is the export itself.
-        if path == "-" { return }
+        if path == "-" { return code }
         if invocation.isOn("json") {
             Terminal.print(
                 JSONValue.object([
                     ("zones", .integer(Int64(counts.zones))), ("records", .integer(Int64(counts.records))),
                     ("sharesLeftOut", .integer(Int64(counts.shares))),
+                    ("assets", .integer(Int64(assets?.fileCount ?? 0))),
+                    ("assetBytes", .integer(Int64(assets?.byteCount ?? 0))),
                 ]).line)
-        } else {
-            Terminal.print(
-                "\(CountText.text(counts.records, "record")) of \(CountText.text(counts.zones, "zone")) written to \(path)"
-            )
-            if counts.shares > 0 {
-                Terminal.print("\(CountText.text(counts.shares, "share")) left out: share again what you import")
-            }
+            return code
         }
+        Terminal.print(
+            "\(CountText.text(counts.records, "record")) of \(CountText.text(counts.zones, "zone")) written to \(path)"
+        )
+        if let assets, assets.fileCount > 0 {
+            Terminal.print(
+                "\(CountText.text(assets.fileCount, "asset")) of \(ByteSize(bytes: assets.byteCount).rounded) beside it"
+            )
+        }
+        if counts.shares > 0 {
+            Terminal.print("\(CountText.text(counts.shares, "share")) left out: share again what you import")
+        }
+        return code
     }
 }

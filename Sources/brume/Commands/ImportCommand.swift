@@ -16,6 +16,8 @@ enum ImportCommand {
             OptionDefinition("zone", "NAME", "the zone, made when missing (of an export: default: its own)"),
             OptionDefinition("type", "TYPE", "the record type of rows"),
             OptionDefinition("name-field", "KEY", "the field whose value names the record (default: row-1, row-2 …)"),
+            OptionDefinition(
+                "assets", "DIR", "the folder with the files of an export's assets (default: FILE.assets)"),
             OptionDefinition("all-text", nil, "take every column of a CSV file for text that carries no type"),
             CommandOptions.isPublic, CommandOptions.json,
         ] + CommandOptions.client,
@@ -35,7 +37,7 @@ enum ImportCommand {
             are named by their line and left out (exit code 1).
             """,
             """
-            --format brume makes the zones and records of an export exactly as they were, with change tags and dates of \
+            A column photo:asset has paths of files, which become assets. --format brume makes the zones and records of an export exactly as they were, with change tags and dates of \
             their own. Records that it doesn't hold stay.
             """,
             CommandOptions.clientNote,
@@ -91,11 +93,12 @@ enum ImportCommand {
         }
         let path = invocation.arguments[0]
         // Fails soon when there is no server.
-        _ = try await ClientContext(invocation)
+        let context = try await ClientContext(invocation)
         let session = try ClientSession.unshared(ClientContext.configuration(invocation))
         let data = try FileBytes.read(path)
         let reader = try ExportReader(data)
-        var importer = ExportImporter(session: session, targetZone: zone)
+        let assets = ImportAssets(invocation.text("assets") ?? ExportAssets.folder(of: path), to: context.database)
+        var importer = ExportImporter(session: session, targetZone: zone, assets: assets)
         let started = MonotonicClock.nowNanoseconds
         let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
         try await importer.run(reader) { offset, saved in reporter.advance(to: offset, count: saved) }

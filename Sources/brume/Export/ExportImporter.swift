@@ -42,6 +42,7 @@ struct ExportImporter {
     /// The zone that everything goes into; nil means the zones that the export names.
     private let targetZone: String?
 
+    private var assets: ImportAssets
     private(set) var saved = 0
     private(set) var failures: [Failure] = []
     private(set) var failureCount = 0
@@ -51,9 +52,10 @@ struct ExportImporter {
     private var pending: Set<String> = []
     private var parents: [Key: Parent] = [:]
 
-    init(session: ClientSession, targetZone: String?) {
+    init(session: ClientSession, targetZone: String?, assets: ImportAssets) {
         self.session = session
         self.targetZone = targetZone
+        self.assets = assets
     }
 
     mutating func run(_ reader: ExportReader, progress: (_ offset: Int, _ saved: Int) -> Void) async throws {
@@ -80,6 +82,12 @@ struct ExportImporter {
                 // A user record's fields go into the user record of the importing account.
                 if record.system.type == Names.userRecordType, let user = try await session.welcome().userRecordName {
                     record.system.name = user
+                }
+                do {
+                    record = try await assets.uploaded(record, to: zone)
+                } catch let error as ValueError {
+                    note(reader.line, record.system.name, error.message)
+                    continue
                 }
                 try await add(Item(line: reader.line, record: record))
             case .deletion(_, let name):
@@ -222,11 +230,11 @@ struct ExportImporter {
         }
     }
 
-    private mutating func note(_ line: Int, _ name: String, _ error: ServiceError) {
+    private mutating func note(_ line: Int, _ name: String, _ error: ServiceError) { note(line, name, error.message) }
+
+    private mutating func note(_ line: Int, _ name: String, _ message: String) {
         failureCount += 1
-        if failures.count < Self.failuresLimit {
-            failures.append(Failure(line: line, name: name, message: error.message))
-        }
+        if failures.count < Self.failuresLimit { failures.append(Failure(line: line, name: name, message: message)) }
     }
 
     /// A random operation id, so that a retry of a request has one effect.

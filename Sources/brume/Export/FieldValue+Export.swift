@@ -12,7 +12,7 @@ internal import Foundation
 /// | date, seconds since 2001 | `{"date": 700000000.25}` |
 /// | location | `{"location": {"latitude": …, "longitude": …, "altitude": …, "horizontalAccuracy": …, "verticalAccuracy": …, "course": …, "speed": …, "timestamp": …}}` |
 /// | reference | `{"reference": "name", "deletesSelf": false}` |
-/// | asset, without its content | `{"asset": {"checksum": "SHA-256 in hexadecimal digits", "byteCount": 5, "generation": "16 hexadecimal digits"}}` |
+/// | asset, whose content is a file beside the export, named by the checksum | `{"asset": {"checksum": "SHA-256 in hexadecimal digits", "byteCount": 5, "generation": "16 hexadecimal digits"}}` |
 /// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`, `{"assets": […]}`; without elements `{"list": []}` |
 ///
 /// Numbers are written with as many digits as restore the same bits. An infinity or a NaN, which JSON can't express, is

@@ -52,6 +52,7 @@ extension TypedValue {
 
     /// The file of a new asset.
     static func existing(file path: String) throws(ValueError) -> TypedValue {
+        if path.isEmpty { throw ValueError(message: "no file is named") }
         guard FileSystem.exists(path) else { throw ValueError(message: "there is no file \(path)") }
         if FileSystem.isDirectory(path) { throw ValueError(message: "\(path) is a folder; an asset is one file") }
         return .file(path)

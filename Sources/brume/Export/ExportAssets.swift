@@ -1,0 +1,150 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeSystem
+internal import Foundation
+
+/// The contents of an export's assets: files in a folder beside it, each named by the SHA-256 of what is in it. The
+/// folder gets its name when the export is complete.
+final class ExportAssets {
+    /// Beside the file of an export.
+    static func folder(of path: String) -> String { path + ".assets" }
+
+    private let path: String
+    private let partial: String
+    private let database: CKDatabase
+    private(set) var fileCount = 0
+    private(set) var byteCount = 0
+    /// Records of which a content could not be had, and why: one that changed meanwhile has another line further down.
+    private var failures: [Key: any Error] = [:]
+
+    private struct Key: Hashable {
+        let zone: String
+        let name: String
+    }
+
+    /// The folder is made with the first content.
+    init(_ path: String, from database: CKDatabase) throws(CommandError) {
+        self.path = FolderCopier.path(path)
+        partial = self.path + ".partial"
+        self.database = database
+        for path in [self.path, partial] where FileSystem.exists(path) {
+            throw CommandError(
+                .conflict, "\(path) exists",
+                hint: path == partial
+                    ? "an interrupted export left it, or another one makes it now; remove it if none does"
+                    : "choose another name: nothing is overwritten")
+        }
+    }
+
+    /// Fetches the contents of a record's assets that are not here yet.
+    func take(_ record: Record, in zone: String) async throws {
+        let key = Key(zone: zone, name: record.system.name)
+        failures[key] = nil
+        let zoneID = zone == Names.defaultZone ? CKRecordZone.ID.default : CKRecordZone.ID(zoneName: zone)
+        for (field, value) in record.fields.sorted(by: { $0.key < $1.key }) {
+            for (index, asset) in value.assetsInOrder.enumerated() {
+                let target = partial + "/" + asset.checksum.description
+                if FileSystem.exists(target) { continue }
+                do throws(CKError) {
+                    let file = try await database.file(
+                        of: asset, named: record.system.name, in: zoneID, key: field, index: index)
+                    try copy(file, to: target)
+                    byteCount += Int(clamping: asset.byteCount)
+                } catch {
+                    guard error.code == .assetNotAvailable else { throw error }
+                    failures[key] = error
+                }
+            }
+        }
+    }
+
+    private func copy(_ asset: CKAsset, to target: String) throws(CKError) {
+        do {
+            try FileSystem.makeDirectory(partial)
+            try FileManager.default.copyItem(atPath: asset.fileURL?.path ?? "", toPath: target)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: target)
+            fileCount += 1
+        } catch {
+            throw CKError(.internalError, message: "\(target) can't be written: \(error)")
+        }
+    }
+
+    /// A record is gone, and what could not be had of it.
+    func forget(_ name: String, in zone: String) { failures[Key(zone: zone, name: name)] = nil }
+
+    /// What could not be had, a sentence for each record.
+    var problems: [String] {
+        failures.sorted { ($0.key.zone, $0.key.name) < ($1.key.zone, $1.key.name) }.map { key, error in
+            "\(key.name) of \(key.zone): \(error.localizedDescription)"
+        }
+    }
+
+    func finish() throws {
+        if fileCount == 0 { return }
+        try FileSystem.syncDirectory(partial)
+        try FileSystem.rename(partial, to: path)
+        try FileSystem.syncDirectory(FileSystem.directory(of: path))
+    }
+
+    /// Removes what was written.
+    func discard() { try? FileSystem.removeTree(partial) }
+}
+
+/// Uploads the contents of an export's assets, each once for a zone.
+struct ImportAssets {
+    private let folder: String
+    private let database: CKDatabase
+    private var uploaded: [String: [AssetChecksum: Asset]] = [:]
+
+    init(_ folder: String, to database: CKDatabase) {
+        self.folder = FolderCopier.path(folder)
+        self.database = database
+    }
+
+    /// The record with assets that its save may name.
+    ///
+    /// - Throws: ``ValueError`` where a content is missing, or another one than it is named; errors of the server.
+    mutating func uploaded(_ record: Record, to zone: String) async throws -> Record {
+        var record = record
+        for (key, value) in record.fields where !value.assetsInOrder.isEmpty {
+            var assets: [Asset] = []
+            for asset in value.assetsInOrder { assets.append(try await uploaded(asset, to: zone)) }
+            if case .asset = value {
+                record.fields[key] = .asset(assets[0])
+            } else {
+                record.fields[key] = .assets(assets)
+            }
+        }
+        return record
+    }
+
+    private mutating func uploaded(_ asset: Asset, to zone: String) async throws -> Asset {
+        if let known = uploaded[zone]?[asset.checksum] { return known }
+        let path = folder + "/" + asset.checksum.description
+        guard FileSystem.exists(path) else {
+            throw ValueError(message: "the content of an asset is missing: there is no file \(path)")
+        }
+        let zoneID = zone == Names.defaultZone ? CKRecordZone.ID.default : CKRecordZone.ID(zoneName: zone)
+        let made = try await database.upload(URL(fileURLWithPath: path), to: zoneID)
+        guard made.checksum == asset.checksum else {
+            throw ValueError(message: "\(path) holds another content than it is named by: it was changed, or damaged")
+        }
+        uploaded[zone, default: [:]][asset.checksum] = made
+        return made
+    }
+}
+
+extension Record {
+    var holdsAssets: Bool { fields.values.contains { !$0.assetsInOrder.isEmpty } }
+}
+
+extension FieldValue {
+    /// The assets of the value, in their order.
+    var assetsInOrder: [Asset] {
+        switch self {
+        case .asset(let asset): [asset]
+        case .assets(let assets): assets
+        default: []
+        }
+    }
+}
