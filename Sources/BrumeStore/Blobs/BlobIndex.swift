@@ -26,6 +26,8 @@ package struct BlobIndex {
     /// Bytes of those that were stored since the start and that no record has named since: somebody is about to, or
     /// never will.
     package private(set) var pendingByteCount: UInt64 = 0
+    /// How often a blob has ceased to be pending.
+    package private(set) var pendingEndCount: UInt64 = 0
     /// Bytes of all that are there, also of those that are about to go.
     package private(set) var storedByteCount: UInt64 = 0
 
@@ -98,7 +100,7 @@ package struct BlobIndex {
     /// that was merely found may be gone by now, or cut off. Whoever has an upload become it pins it first, in the same
     /// turn: it may be about to go.
     package func copy(of checksum: AssetChecksum) -> BlobName? {
-        let copies = blobs.copies(of: checksum).filter { copy in
+        let copies = blobs.someCopies(of: checksum).filter { copy in
             let entry = copy.entry
             return !entry.isDeleting && !entry.isDamaged && (entry.isFresh || entry.references > 0)
         }
@@ -187,7 +189,7 @@ package struct BlobIndex {
             referencedByteCount += entry.byteCount
             referencedCount += 1
         }
-        if entry.isPending { pendingByteCount -= entry.byteCount }
+        if entry.isPending { endPending(entry) }
         entry.isPending = false
         entry.references += 1
         blobs[name] = entry
@@ -203,6 +205,11 @@ package struct BlobIndex {
         referencedByteCount -= entry.byteCount
         referencedCount -= 1
         noteUnneeded(name, now)
+    }
+
+    private mutating func endPending(_ entry: BlobTable.Entry) {
+        pendingByteCount -= entry.byteCount
+        pendingEndCount += 1
     }
 
     private mutating func noteUnneeded(_ name: BlobName, _ now: UInt32) {
@@ -254,7 +261,7 @@ package struct BlobIndex {
     /// The file of a blob that was marked is removed.
     package mutating func removed(_ name: BlobName) {
         guard let entry = blobs[name], entry.isDeleting else { preconditionFailure("a blob is removed that stays") }
-        if entry.isPending { pendingByteCount -= entry.byteCount }
+        if entry.isPending { endPending(entry) }
         storedByteCount -= entry.byteCount
         blobs[name] = nil
     }

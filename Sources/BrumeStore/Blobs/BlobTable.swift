@@ -2,8 +2,8 @@ internal import BrumeModel
 
 /// What is known of blobs, by their names and by their contents.
 ///
-/// A content has one copy, except while a former one goes, or is damaged. So the first copy of each stands by itself,
-/// and the few others beside them. A blob takes 72 bytes of a table that is about half to three quarters full.
+/// Most contents have one copy. So the first copy of each stands by itself, and the others beside them. A blob takes 72
+/// bytes of a table that is about half to three quarters full.
 struct BlobTable {
     struct Entry {
         let byteCount: UInt64
@@ -36,28 +36,35 @@ struct BlobTable {
     static let bytesPerBlob = 160
 
     private var first: [AssetChecksum: Copy] = [:]
-    private var others: [AssetChecksum: [Copy]] = [:]
+    /// The further copies of a content, by their generations. There may be any number: whoever must not learn what the
+    /// database has stores a copy of their own.
+    private var others: [AssetChecksum: [UInt64: Entry]] = [:]
+    /// Some of the further copies, in the order in which they became known.
+    private var someOthers: [AssetChecksum: [UInt64]] = [:]
     private(set) var count = 0
 
-    /// The copies of a content, in the order in which they became known.
-    func copies(of checksum: AssetChecksum) -> [Copy] {
-        guard let copy = first[checksum] else { return [] }
-        return [copy] + (others[checksum] ?? [])
+    private static let someOthersMax = 32
+
+    /// Copies of a content, in the order in which they became known: where there are many, some of them.
+    func someCopies(of checksum: AssetChecksum) -> [Copy] {
+        var copies = first[checksum].map { [$0] } ?? []
+        for generation in someOthers[checksum] ?? [] {
+            copies.append(Copy(generation: generation, entry: others[checksum]![generation]!))
+        }
+        return copies
     }
 
     func forEach(_ visit: (BlobName, Entry) -> Void) {
-        for checksum in first.keys {
-            for copy in copies(of: checksum) {
-                visit(BlobName(checksum: checksum, generation: copy.generation), copy.entry)
-            }
+        for (checksum, copy) in first { visit(BlobName(checksum: checksum, generation: copy.generation), copy.entry) }
+        for (checksum, copies) in others {
+            for (generation, entry) in copies { visit(BlobName(checksum: checksum, generation: generation), entry) }
         }
     }
 
     subscript(name: BlobName) -> Entry? {
         get {
-            guard let copy = first[name.checksum] else { return nil }
-            if copy.generation == name.generation { return copy.entry }
-            return others[name.checksum]?.first { $0.generation == name.generation }?.entry
+            if let copy = first[name.checksum], copy.generation == name.generation { return copy.entry }
+            return others[name.checksum]?[name.generation]
         }
         set {
             if let newValue { set(newValue, name) } else { remove(name) }
@@ -65,28 +72,33 @@ struct BlobTable {
     }
 
     private mutating func set(_ entry: Entry, _ name: BlobName) {
-        let copy = Copy(generation: name.generation, entry: entry)
-        guard let known = first[name.checksum] else {
-            first[name.checksum] = copy
-            count += 1
+        let known = first[name.checksum]
+        if known?.generation == name.generation || known == nil && others[name.checksum] == nil {
+            if known == nil { count += 1 }
+            first[name.checksum] = Copy(generation: name.generation, entry: entry)
             return
         }
-        if known.generation == name.generation {
-            first[name.checksum] = copy
-        } else if let index = others[name.checksum]?.firstIndex(where: { $0.generation == name.generation }) {
-            others[name.checksum]![index] = copy
-        } else {
-            others[name.checksum, default: []].append(copy)
-            count += 1
+        guard others[name.checksum, default: [:]].updateValue(entry, forKey: name.generation) == nil else { return }
+        count += 1
+        if someOthers[name.checksum, default: []].count < BlobTable.someOthersMax {
+            someOthers[name.checksum, default: []].append(name.generation)
         }
     }
 
     private mutating func remove(_ name: BlobName) {
-        var copies = copies(of: name.checksum)
-        guard let index = copies.firstIndex(where: { $0.generation == name.generation }) else { return }
-        copies.remove(at: index)
-        count -= 1
-        first[name.checksum] = copies.first
-        others[name.checksum] = copies.count > 1 ? Array(copies.dropFirst()) : nil
+        let checksum = name.checksum
+        if first[checksum]?.generation == name.generation {
+            count -= 1
+            first[checksum] = nil
+            // The next one takes its place; one of very many is not looked for.
+            if let next = someOthers[checksum]?.first {
+                first[checksum] = Copy(generation: next, entry: others[checksum]!.removeValue(forKey: next)!)
+                someOthers[checksum]!.removeFirst()
+            }
+        } else if others[checksum]?.removeValue(forKey: name.generation) != nil {
+            count -= 1
+            someOthers[checksum]?.removeAll { $0 == name.generation }
+        }
+        if others[checksum]?.isEmpty == true { (others[checksum], someOthers[checksum]) = (nil, nil) }
     }
 }

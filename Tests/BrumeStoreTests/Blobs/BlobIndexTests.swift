@@ -132,6 +132,25 @@ struct BlobIndexTests {
         #expect(index.takeUnneeded(now: .max - 1, limit: 9) == [])
     }
 
+    @Test("any number of copies of one content cost no more than as many contents")
+    mutating func manyCopies() {
+        let content = Self.name(1).checksum
+        let names = (UInt64(1)...100_000).map { BlobName(checksum: content, generation: $0) }
+        for name in names { index.add(name, byteCount: 1, promisedUntil: 0, now: 0) }
+        for name in names { index.reference(name, byteCount: 1) }
+        #expect(index.count == 100_000 && index.pendingByteCount == 0 && index.copy(of: content) != nil)
+        for name in names { index.release(name, now: 0) }
+        var taken: [BlobName] = []
+        while true {
+            let some = index.takeUnneeded(now: 1_000, limit: 4_096)
+            if some.isEmpty { break }
+            for name in some { index.removed(name) }
+            taken += some
+        }
+        #expect(Set(taken) == Set(names) && index.count == 0 && index.storedByteCount == 0)
+        #expect(index.copy(of: content) == nil)
+    }
+
     @Test("one look at it costs no more than it may")
     mutating func limits() {
         for content in UInt8.min...UInt8.max { index.found(Self.name(content), byteCount: 1, now: 0) }
