@@ -31,7 +31,7 @@ package final class ServerCore: @unchecked Sendable {
     private(set) var lessons: FairWork!
     private let draining = Atomic<Bool>(false)
     private let damageFound = Atomic<Bool>(false)
-    private let transfers = Atomic<Int>(0)
+    let transfers = Atomic<Int>(0)
     /// Runs what may wait for a disk, and nobody waits for.
     package private(set) var background: EventLoop!
     /// Loads databases that would hold up the loop they belong to, one after the other.

@@ -3656,7 +3656,7 @@ const ProtobufCMessageDescriptor brume__v1__method_stats__descriptor =
   (ProtobufCMessageInit) brume__v1__method_stats__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__stats_response__field_descriptors[49] =
+static const ProtobufCFieldDescriptor brume__v1__stats_response__field_descriptors[58] =
 {
   {
     "serving",
@@ -4246,6 +4246,114 @@ static const ProtobufCFieldDescriptor brume__v1__stats_response__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "open_transfers",
+    50,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, open_transfers),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "uploads",
+    51,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, uploads),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "uploaded_bytes",
+    52,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, uploaded_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "downloads",
+    53,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, downloads),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "downloaded_bytes",
+    54,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, downloaded_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "removed_asset_files",
+    55,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, removed_asset_files),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "named_asset_bytes",
+    56,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, named_asset_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pending_asset_bytes",
+    57,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, pending_asset_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unneeded_asset_bytes",
+    58,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__StatsResponse, unneeded_asset_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
   13,   /* field[13] = accepted_connections */
@@ -4267,6 +4375,8 @@ static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
   48,   /* field[48] = descriptor_limit */
   47,   /* field[47] = descriptors */
   1,   /* field[1] = disk_full */
+  53,   /* field[53] = downloaded_bytes */
+  52,   /* field[52] = downloads */
   29,   /* field[29] = drops */
   35,   /* field[35] = held_answer_bytes */
   9,   /* field[9] = item_failures */
@@ -4277,13 +4387,17 @@ static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
   4,   /* field[4] = loops */
   6,   /* field[6] = methods */
   20,   /* field[20] = missed_events */
+  55,   /* field[55] = named_asset_bytes */
   8,   /* field[8] = open_calls */
   12,   /* field[12] = open_connections */
   16,   /* field[16] = open_streams */
+  49,   /* field[49] = open_transfers */
+  56,   /* field[56] = pending_asset_bytes */
   18,   /* field[18] = published_events */
   19,   /* field[19] = push_lag_nanoseconds */
   7,   /* field[7] = refused_calls */
   15,   /* field[15] = refused_connections */
+  54,   /* field[54] = removed_asset_files */
   38,   /* field[38] = resident_bytes */
   30,   /* field[30] = running_queries */
   17,   /* field[17] = sent_events */
@@ -4293,7 +4407,10 @@ static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
   22,   /* field[22] = sync_nanoseconds */
   37,   /* field[37] = undurable_bytes */
   40,   /* field[40] = unfinished_request_bytes */
+  57,   /* field[57] = unneeded_asset_bytes */
   39,   /* field[39] = unread_answer_bytes */
+  51,   /* field[51] = uploaded_bytes */
+  50,   /* field[50] = uploads */
   3,   /* field[3] = uptime_milliseconds */
   36,   /* field[36] = waiting_call_bytes */
   14,   /* field[14] = welcomed_connections */
@@ -4301,7 +4418,7 @@ static const unsigned brume__v1__stats_response__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__v1__stats_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 49 }
+  { 0, 58 }
 };
 const ProtobufCMessageDescriptor brume__v1__stats_response__descriptor =
 {
@@ -4311,7 +4428,7 @@ const ProtobufCMessageDescriptor brume__v1__stats_response__descriptor =
   "Brume__V1__StatsResponse",
   "brume.v1",
   sizeof(Brume__V1__StatsResponse),
-  49,
+  58,
   brume__v1__stats_response__field_descriptors,
   brume__v1__stats_response__field_indices_by_name,
   1,  brume__v1__stats_response__number_ranges,

@@ -25,6 +25,7 @@ package struct ServerFigures: Equatable, Sendable {
     package var push = Push()
     package var journal = Journal()
     package var databases = Databases()
+    package var assets = Assets()
     package var memory = Memory()
 
     package init() {}
@@ -107,6 +108,40 @@ package struct ServerFigures: Equatable, Sendable {
         package init() {}
     }
 
+    /// Contents of assets.
+    package struct Assets: Equatable, Sendable {
+        /// Uploads and downloads that are open.
+        package var transfers = 0
+        /// Uploads that ended with an asset.
+        package var uploads: UInt64 = 0
+        package var uploadedBytes: UInt64 = 0
+        /// Downloads that ended as they should.
+        package var downloads: UInt64 = 0
+        package var downloadedBytes: UInt64 = 0
+        /// Files that were removed because no record named them any more.
+        package var removedFiles: UInt64 = 0
+        /// Of the databases in memory: bytes that records name.
+        package var namedBytes: UInt64 = 0
+        /// Bytes of uploads that no record has named yet.
+        package var pendingBytes: UInt64 = 0
+        /// Bytes that no record names any more, and that are not removed yet.
+        package var unneededBytes: UInt64 = 0
+
+        package init() {}
+
+        fileprivate mutating func add(_ other: Assets) {
+            transfers += other.transfers
+            uploads += other.uploads
+            uploadedBytes += other.uploadedBytes
+            downloads += other.downloads
+            downloadedBytes += other.downloadedBytes
+            removedFiles += other.removedFiles
+            namedBytes += other.namedBytes
+            pendingBytes += other.pendingBytes
+            unneededBytes += other.unneededBytes
+        }
+    }
+
     /// About how many bytes each part takes.
     package struct Memory: Equatable, Sendable {
         /// What the databases in memory hold: records, names, feeds, look-ups.
@@ -178,6 +213,7 @@ package struct ServerFigures: Equatable, Sendable {
         databases.runningQueries += other.databases.runningQueries
         databases.snapshots += other.databases.snapshots
         databases.snapshotBytes += other.databases.snapshotBytes
+        assets.add(other.assets)
         memory.add(other.memory)
     }
 
@@ -229,6 +265,11 @@ extension ServerFigures {
         figures.databases.drops = difference(databases.drops, earlier.databases.drops)
         figures.databases.snapshots = difference(databases.snapshots, earlier.databases.snapshots)
         figures.databases.snapshotBytes = difference(databases.snapshotBytes, earlier.databases.snapshotBytes)
+        figures.assets.uploads = difference(assets.uploads, earlier.assets.uploads)
+        figures.assets.uploadedBytes = difference(assets.uploadedBytes, earlier.assets.uploadedBytes)
+        figures.assets.downloads = difference(assets.downloads, earlier.assets.downloads)
+        figures.assets.downloadedBytes = difference(assets.downloadedBytes, earlier.assets.downloadedBytes)
+        figures.assets.removedFiles = difference(assets.removedFiles, earlier.assets.removedFiles)
         return figures
     }
 }

@@ -65,6 +65,16 @@ extension MessageCoder {
             message.pointee.snapshots = figures.databases.snapshots
             message.pointee.snapshot_bytes = figures.databases.snapshotBytes
 
+            message.pointee.open_transfers = UInt64(clamping: figures.assets.transfers)
+            message.pointee.uploads = figures.assets.uploads
+            message.pointee.uploaded_bytes = figures.assets.uploadedBytes
+            message.pointee.downloads = figures.assets.downloads
+            message.pointee.downloaded_bytes = figures.assets.downloadedBytes
+            message.pointee.removed_asset_files = figures.assets.removedFiles
+            message.pointee.named_asset_bytes = figures.assets.namedBytes
+            message.pointee.pending_asset_bytes = figures.assets.pendingBytes
+            message.pointee.unneeded_asset_bytes = figures.assets.unneededBytes
+
             message.pointee.database_bytes = UInt64(clamping: figures.memory.databaseBytes)
             message.pointee.backlog_bytes = UInt64(clamping: figures.memory.backlogBytes)
             message.pointee.held_answer_bytes = UInt64(clamping: figures.memory.heldAnswerBytes)
@@ -127,6 +137,16 @@ extension MessageCoder {
         figures.databases.runningQueries = Int(clamping: message.running_queries)
         figures.databases.snapshots = message.snapshots
         figures.databases.snapshotBytes = message.snapshot_bytes
+
+        figures.assets.transfers = Int(clamping: message.open_transfers)
+        figures.assets.uploads = message.uploads
+        figures.assets.uploadedBytes = message.uploaded_bytes
+        figures.assets.downloads = message.downloads
+        figures.assets.downloadedBytes = message.downloaded_bytes
+        figures.assets.removedFiles = message.removed_asset_files
+        figures.assets.namedBytes = message.named_asset_bytes
+        figures.assets.pendingBytes = message.pending_asset_bytes
+        figures.assets.unneededBytes = message.unneeded_asset_bytes
 
         figures.memory.databaseBytes = Int(clamping: message.database_bytes)
         figures.memory.backlogBytes = Int(clamping: message.backlog_bytes)

@@ -24,6 +24,7 @@ struct PrometheusText {
     init(_ figures: ServerFigures) {
         server(figures)
         calls(figures)
+        assets(figures.assets)
         push(figures)
         journal(figures.journal)
         databases(figures)
@@ -108,6 +109,26 @@ struct PrometheusText {
             "Records, zones and subscriptions that commits wrote or deleted.")
         gauge(
             "brume_queries_running", String(figures.databases.runningQueries), "Queries that have begun and not ended.")
+    }
+
+    private mutating func assets(_ figures: ServerFigures.Assets) {
+        gauge("brume_asset_transfers_open", String(figures.transfers), "Uploads and downloads of assets that are open.")
+        counter("brume_asset_uploads_total", String(figures.uploads), "Uploads that ended with an asset.")
+        counter("brume_asset_uploaded_bytes_total", String(figures.uploadedBytes), "Bytes of contents that came.")
+        counter("brume_asset_downloads_total", String(figures.downloads), "Downloads that ended as they should.")
+        counter("brume_asset_downloaded_bytes_total", String(figures.downloadedBytes), "Bytes of contents that went.")
+        counter(
+            "brume_asset_files_removed_total", String(figures.removedFiles),
+            "Files that were removed because no record named them any more.")
+        gauge(
+            "brume_asset_named_bytes", String(figures.namedBytes),
+            "Bytes of assets that records of the databases in memory name.")
+        gauge(
+            "brume_asset_pending_bytes", String(figures.pendingBytes),
+            "Bytes of uploads that no record has named yet.")
+        gauge(
+            "brume_asset_unneeded_bytes", String(figures.unneededBytes),
+            "Bytes of assets that no record names any more, and that are not removed yet.")
     }
 
     private mutating func push(_ figures: ServerFigures) {

@@ -113,12 +113,16 @@ final class AssetDownload: Transfer, @unchecked Sendable {
         while sentOfPiece < piece.count, !isClosed, client.door.maySend(responder.call) {
             let next = min(sentOfPiece + Limits.assetChunkBytes, piece.count)
             client.door.send(responder.call, .content(Array(piece[sentOfPiece..<next])))
+            shard.figures.assets.downloadedBytes += UInt64(next - sentOfPiece)
             sentOfPiece = next
             noteProgress()
         }
         guard sentOfPiece == piece.count, !isReading, !isClosed else { return }
         giveBackPiece()
-        guard offset < end else { return responder.succeed() }
+        guard offset < end else {
+            shard.figures.assets.downloads += 1
+            return responder.succeed()
+        }
         // A client that takes nothing holds no piece either.
         guard client.door.maySend(responder.call) else { return }
         isReading = true

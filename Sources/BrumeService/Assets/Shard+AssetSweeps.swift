@@ -17,6 +17,7 @@ extension Shard {
         let limit = ServiceLimits.assetsReleasedPerTurn
         let isMore = loaded.database.releaseAssets(upTo: loaded.releasableSequence, now: nowSeconds, limit: limit)
         loaded.noteUse()
+        databases.measure(loaded)
         if !isMore { return }
         let next = OnLoop<Void> { [self] in
             loaded.slicedWorkCount -= 1
@@ -83,7 +84,9 @@ extension Shard {
             loaded.slicedWorkCount -= 1
             let failed = Set(failed)
             for name in names where !failed.contains(name) { loaded.database.blobs.removed(name) }
+            figures.assets.removedFiles += UInt64(names.count - failed.count)
             loaded.noteUse()
+            databases.measure(loaded)
             // Nothing may have been there but uploads.
             if failed.isEmpty { return databases.dropIfEmpty(loaded) }
             server.log.warning(

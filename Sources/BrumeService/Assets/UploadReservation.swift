@@ -58,6 +58,7 @@ final class UploadReservation: @unchecked Sendable {
         loaded.uploads.stored(name, request.byteCount, as: request.id, by: user)
         // Otherwise it would count twice for a moment, in which others find no room.
         uncount()
+        shard.databases.measure(loaded)
         return true
     }
 }

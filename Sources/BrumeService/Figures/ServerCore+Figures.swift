@@ -46,6 +46,7 @@ extension ServerCore {
         figures.methods.sort { $0.method < $1.method }
         figures.health = health(at: nowNanoseconds)
         logs.addFigures(to: &figures)
+        figures.assets.transfers = transfers.load(ordering: .relaxed)
         figures.memory.unreadAnswerBytes = shares.output.bytes
         figures.memory.unfinishedRequestBytes = shares.input.bytes
         for door in doors { door.addFigures(to: &figures) }

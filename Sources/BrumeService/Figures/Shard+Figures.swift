@@ -30,6 +30,10 @@ extension Shard {
         figures.databases.drops = databases.dropCount
         figures.databases.loading = databases.loadingCount
         figures.databases.runningQueries = queries.count
+        let assets = databases.assetBytes
+        figures.assets.namedBytes = assets.named
+        figures.assets.pendingBytes = assets.pending
+        figures.assets.unneededBytes = assets.unneeded
         figures.memory.databaseBytes = databases.databaseBytes
         figures.memory.backlogBytes = push.backlogBytes
         figures.memory.heldAnswerBytes = gate.heldByteCount

@@ -7,6 +7,8 @@ struct ShardFigures {
     private var commits: UInt64 = 0
     private var changes: UInt64 = 0
     private var pushLagNanoseconds = Histogram()
+    /// What was transferred and removed of assets; what is held is counted elsewhere.
+    var assets = ServerFigures.Assets()
 
     mutating func committed(changes count: Int) {
         commits += 1
@@ -38,6 +40,7 @@ struct ShardFigures {
         figures.commits = commits
         figures.changes = changes
         figures.push.lagNanoseconds = pushLagNanoseconds
+        figures.assets = assets
         return figures
     }
 }

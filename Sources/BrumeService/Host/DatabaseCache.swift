@@ -92,6 +92,8 @@ package final class DatabaseCache: @unchecked Sendable {
 
     /// What the databases in memory take, without the events that are kept for devices.
     var databaseBytes: Int { databases.databaseBytes }
+    /// Of the databases in memory, about: contents of assets on the disk.
+    var assetBytes: LoadedDatabases.AssetBytes { databases.assetBytes }
 
     /// Measures some of those that changed; returns whether there are more.
     func measureSome(_ limit: Int) -> Bool { databases.measureSome(limit) }

@@ -9,6 +9,7 @@ struct LoadedDatabases: ~Copyable {
         fileprivate var isUnmeasured = false
         fileprivate var databaseBytes = 0
         fileprivate var backlogBytes = 0
+        fileprivate var assetBytes = AssetBytes()
         /// Neighbours in the order of use. Unowned, because ``LoadedDatabases`` owns all databases and unlinks each one
         /// before it releases it.
         fileprivate unowned(unsafe) var newer: LoadedDatabase?
@@ -18,6 +19,28 @@ struct LoadedDatabases: ~Copyable {
         var bytes: Int { databaseBytes + backlogBytes }
     }
 
+    /// Bytes of contents of assets, on the disk.
+    struct AssetBytes {
+        var named: UInt64 = 0
+        var pending: UInt64 = 0
+        var unneeded: UInt64 = 0
+
+        init() {}
+
+        init(_ blobs: borrowing BlobIndex) {
+            named = blobs.referencedByteCount
+            pending = blobs.pendingByteCount
+            unneeded = blobs.unneededByteCount
+        }
+
+        /// Sizes that damaged records give may come to anything.
+        mutating func change(from former: AssetBytes, to current: AssetBytes) {
+            named = named &- former.named &+ current.named
+            pending = pending &- former.pending &+ current.pending
+            unneeded = unneeded &- former.unneeded &+ current.unneeded
+        }
+    }
+
     private var byID: [DatabaseID: LoadedDatabase] = [:]
     private unowned(unsafe) var newest: LoadedDatabase?
     private unowned(unsafe) var oldest: LoadedDatabase?
@@ -25,6 +48,7 @@ struct LoadedDatabases: ~Copyable {
     private(set) var bytes = 0
     /// The part of ``bytes`` without the events that are kept for devices.
     private(set) var databaseBytes = 0
+    private(set) var assetBytes = AssetBytes()
     /// Databases that changed since they were measured, each once; some may be gone.
     private var unmeasured: [DatabaseID] = []
 
@@ -53,12 +77,14 @@ struct LoadedDatabases: ~Copyable {
         link(loaded)
         bytes += loaded.entry.bytes
         databaseBytes += loaded.entry.databaseBytes
+        assetBytes.change(from: AssetBytes(), to: loaded.entry.assetBytes)
     }
 
     mutating func remove(_ loaded: LoadedDatabase) {
         unlink(loaded)
         bytes -= loaded.entry.bytes
         databaseBytes -= loaded.entry.databaseBytes
+        assetBytes.change(from: loaded.entry.assetBytes, to: AssetBytes())
         byID[loaded.database.id] = nil
     }
 
@@ -68,6 +94,9 @@ struct LoadedDatabases: ~Copyable {
         loaded.entry.databaseBytes += growth
         bytes += growth
         databaseBytes += growth
+        let assets = AssetBytes(loaded.database.blobs)
+        assetBytes.change(from: loaded.entry.assetBytes, to: assets)
+        loaded.entry.assetBytes = assets
         return growth + measureBacklog(loaded)
     }
 

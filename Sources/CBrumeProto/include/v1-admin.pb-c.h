@@ -790,10 +790,43 @@ struct  Brume__V1__StatsResponse
    */
   uint64_t descriptors;
   uint64_t descriptor_limit;
+  /*
+   * Contents of assets.
+   */
+  uint64_t open_transfers;
+  /*
+   * that ended with an asset
+   */
+  uint64_t uploads;
+  uint64_t uploaded_bytes;
+  /*
+   * that ended as they should
+   */
+  uint64_t downloads;
+  uint64_t downloaded_bytes;
+  /*
+   * that no record named any more
+   */
+  uint64_t removed_asset_files;
+  /*
+   * Of the databases in memory:
+   */
+  /*
+   * by records
+   */
+  uint64_t named_asset_bytes;
+  /*
+   * uploads that no record has named yet
+   */
+  uint64_t pending_asset_bytes;
+  /*
+   * that no record names any more, and that are not removed yet
+   */
+  uint64_t unneeded_asset_bytes;
 };
 #define BRUME__V1__STATS_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__stats_response__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /* Brume__V1__ExportSchemaRequest methods */

@@ -51,6 +51,15 @@ struct StatsText {
                 "\(amount(counted.push.sent)) events to \(group(now.push.streams)) streams, "
                     + "\(times(counted.push.lagNanoseconds)) behind the commit, \(group(now.push.backlogEvents)) kept"),
             row(
+                "assets",
+                "\(amount(counted.assets.uploads)) uploads of \(size(Int(clamping: counted.assets.uploadedBytes))), "
+                    + "\(amount(counted.assets.downloads)) downloads of "
+                    + "\(size(Int(clamping: counted.assets.downloadedBytes))), \(group(now.assets.transfers)) under way; "
+                    + "\(size(Int(clamping: now.assets.namedBytes))) named by records in memory, "
+                    + "\(size(Int(clamping: now.assets.pendingBytes))) not yet, "
+                    + "\(size(Int(clamping: now.assets.unneededBytes))) no more, "
+                    + "\(amount(counted.assets.removedFiles)) files removed"),
+            row(
                 "memory",
                 "databases \(size(now.memory.databaseBytes)), events \(size(now.memory.backlogBytes)), "
                     + "answers \(size(now.memory.heldAnswerBytes)), calls \(size(now.memory.waitingCallBytes)), "
@@ -211,6 +220,19 @@ struct StatsText {
                     ("runningQueries", integer(now.databases.runningQueries)),
                     ("snapshots", integer(counted.databases.snapshots)),
                     ("snapshotBytes", integer(counted.databases.snapshotBytes)),
+                ])
+            ),
+            (
+                "assets",
+                .object([
+                    ("transfers", integer(now.assets.transfers)), ("uploads", integer(counted.assets.uploads)),
+                    ("uploadedBytes", integer(counted.assets.uploadedBytes)),
+                    ("downloads", integer(counted.assets.downloads)),
+                    ("downloadedBytes", integer(counted.assets.downloadedBytes)),
+                    ("removedFiles", integer(counted.assets.removedFiles)),
+                    ("namedBytes", integer(now.assets.namedBytes)),
+                    ("pendingBytes", integer(now.assets.pendingBytes)),
+                    ("unneededBytes", integer(now.assets.unneededBytes)),
                 ])
             ),
             (
