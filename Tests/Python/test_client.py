@@ -343,7 +343,8 @@ class AssetTests(unittest.TestCase):
                 stream.send(p.UploadMessage(content=content[start:start + CONTENT_BYTES]))
             self.assert_refused(ZONE_BUSY, 0, self.begin, upload_id, len(content))
         stream, event = self.patiently(lambda: self.begin(upload_id, len(content)))
-        self.assertEqual(event.offset, 32 * 1024 * 1024)
+        # To the MiB: of what was under way when the connection broke, some may not have come.
+        self.assertIn(event.offset, (32 * 1024 * 1024, 33 * 1024 * 1024))
         self.assert_refused(INVALID_ARGUMENTS, 0, stream.end)  # there was no checksum
         asset = self.upload(content, upload_id=upload_id)
         self.assertIsNone(self.save(asset))

@@ -16,12 +16,12 @@ package final class FolderBlobStore: BlobStore {
     private struct Entry {
         let folder: BlobFolder
         var kept = KeptUploads()
-        let recovery = Recovery()
+        var recovery = Recovery.none
     }
 
-    private final class Recovery: Sendable {
-        /// Whether what earlier processes kept is known. Held while it is being found out.
-        let isDone = Lock(false)
+    /// Whether what earlier processes kept is known.
+    private enum Recovery {
+        case none, running, done
     }
 
     /// - Parameters:
@@ -74,11 +74,13 @@ package final class FolderBlobStore: BlobStore {
                 let folder = folder(of: database)
                 do throws(DiskError) {
                     try space.check()
-                    try recoverUploads(of: database, in: folder)
+                    guard try recoverUploads(of: database, in: folder) else { return done(.success(.busy)) }
                     folders.withLock { $0[database]!.kept.remove(upload) }
                     switch try folder.open(upload) {
                     case .busy: done(.success(.busy))
-                    case .complete(let name): done(.success(.complete(name)))
+                    case .complete(let name):
+                        try keep(upload, 0, of: database, in: folder)
+                        done(.success(.complete(name)))
                     case .open(let opened):
                         FolderUpload(opened, to: database, in: folder, of: self, lane: lane, account: account)
                             .catchUp(then: done)
@@ -89,21 +91,28 @@ package final class FolderBlobStore: BlobStore {
             }, in: lane, of: account)
     }
 
-    /// Learns once of the uploads that earlier processes kept, and removes what belongs to none.
-    ///
-    /// Other threads wait here until that is done: the file of an upload that one of them opened meanwhile would be
-    /// taken for one that was left, and removed.
-    private func recoverUploads(of database: DatabaseID, in folder: BlobFolder) throws(DiskError) {
-        let recovery = folders.withLock { $0[database]!.recovery }
-        try recovery.isDone.withLock { (isDone) throws(DiskError) in
-            if exchange(&isDone, with: true) { return }
+    /// Learns once of the uploads that earlier processes kept, and removes what belongs to none. False while another
+    /// thread does: the file of an upload that were opened meanwhile would be taken for one that was left, and removed.
+    private func recoverUploads(of database: DatabaseID, in folder: BlobFolder) throws(DiskError) -> Bool {
+        let former = folders.withLock { folders in
+            let former = folders[database]!.recovery
+            if former == .none { folders[database]!.recovery = .running }
+            return former
+        }
+        if former != .none { return former == .done }
+        do throws(DiskError) {
             for upload in try folder.recoverUploads() {
                 switch upload {
                 case .begun(let identity, let byteCount): try keep(identity, byteCount, of: database, in: folder)
                 case .complete(let identity, _): try keep(identity, 0, of: database, in: folder)
                 }
             }
+        } catch {
+            folders.withLock { $0[database]!.recovery = .none }
+            throw error
         }
+        folders.withLock { $0[database]!.recovery = .done }
+        return true
     }
 
     /// Something is kept of an upload that was left, and nothing more of those that have to go for it.

@@ -106,7 +106,8 @@ final class AssetUpload: Transfer, @unchecked Sendable {
                     ServiceError(.invalidArguments, "an upload is longer than it was to be; begin with its whole size"))
             }
             byteCount += UInt64(bytes.count)
-            upload.append(bytes, then: onLoop { [self] in appended($0, credit) })
+            let count = bytes.count
+            upload.append(bytes, then: onLoop { [self] in appended($0, count, credit) })
         case .uploadEnd(let checksum):
             guard byteCount == request.byteCount else {
                 return fail(
@@ -121,7 +122,8 @@ final class AssetUpload: Transfer, @unchecked Sendable {
         }
     }
 
-    private func appended(_ failure: BlobFailure?, _ credit: StreamCredit) {
+    private func appended(_ failure: BlobFailure?, _ count: Int, _ credit: StreamCredit) {
+        if failure == nil { shard.figures.assets.uploadedBytes += UInt64(count) }
         if isClosed { return }
         if let failure { return fail(failure) }
         noteProgress()
@@ -222,22 +224,34 @@ final class AssetUpload: Transfer, @unchecked Sendable {
     }
 
     /// The upload has become a blob in an earlier stream, maybe in an earlier life of the server.
+    ///
+    /// The database learns of it before anybody looks for its file: from then on no sweep takes it. It may have been
+    /// taken just before.
     private func completed(_ name: BlobName) {
         guard let database else { return }
-        store.find(
-            [name], of: database, for: account,
-            then: onLoop { [self] result in
-                switch result {
-                case .success(let found) where found[name] == request.byteCount: stored(name)
-                case .success:
+        let reservation = reservation
+        inDatabase(
+            { _ in reservation?.became(name) ?? false },
+            then: { [self] isThere in
+                guard isThere else {
                     endReservation()
-                    fail(AssetUpload.isBusy)
-                case .failure(let failure): end(failure)
+                    return fail(AssetUpload.isBusy)
                 }
+                store.find([name], of: database, for: account, then: onLoop { [self] in found($0, name) })
             })
     }
 
+    private func found(_ result: Result<[BlobName: UInt64], BlobFailure>, _ name: BlobName) {
+        endReservation()
+        switch result {
+        case .success(let found) where found[name] == request.byteCount: answer(name)
+        case .success: inDatabase({ $0.database.blobs.markDamaged(name) }, then: { [self] in fail(AssetUpload.isBusy) })
+        case .failure(let failure): fail(failure)
+        }
+    }
+
     private func answer(_ name: BlobName) {
+        shard.figures.assets.uploads += 1
         guard let database, !isClosed else { return }
         let asset = Asset(checksum: name.checksum, byteCount: request.byteCount, generation: name.generation)
         send(.asset(shard.receipt(for: asset, inZone: request.zone.name, of: database, user: user)))

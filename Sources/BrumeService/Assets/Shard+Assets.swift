@@ -38,7 +38,7 @@ extension Shard {
         _ request: UploadRequest, for client: Client, in loaded: LoadedDatabase, caller: Caller
     ) throws(ServiceError) -> UploadReservation {
         if let refusal = writeRefusal { throw refusal }
-        let limit = server.configuration.assetLimitBytes
+        let limit = min(server.configuration.assetLimitBytes, StoreLimits.assetBytes)
         guard request.byteCount <= limit else {
             throw ServiceError(
                 .limitExceeded, "an asset has \(request.byteCount) bytes; the limit of this server is \(limit)")
@@ -63,6 +63,8 @@ extension Shard {
         let quota = server.quota(of: loaded, for: client.identity, client.share.key)
         let rules = UploadQuota(quota, of: loaded.database.id.scope, caller, server.configuration.assetLimitBytes)
         if let refusal = rules.refusal(unneededByteCount: loaded.database.blobs.unneededByteCount) { throw refusal }
+        let others = loaded.uploads.byteCount(exceptOf: loaded.database.id.owner, in: loaded.database.blobs)
+        if let refusal = rules.refusal(ofOthers: others, and: request.byteCount) { throw refusal }
         let limit = rules.limit(of: loaded.database)
         let hasRoom = loaded.uploads.hasRoom(
             for: request.byteCount, of: caller.user, limit: limit, in: loaded.database.blobs)

@@ -17,8 +17,9 @@ struct UploadRoom {
         let countLimit = max(
             ServiceLimits.pendingUploadCountMin, Int(clamping: limit / ServiceLimits.bytesPerPendingUpload))
         func isFull() -> Bool { use.byteCount > limit - byteCount || use.count >= countLimit }
-        if isFull() || use.isLong {
-            use.forgetOthers(than: { blobs.isPending($0) })
+        // A look at all of them, which finds nothing unless some ended since the last one.
+        if isFull() || use.isLong, use.lookedAtEndCount != blobs.pendingEndCount {
+            use.forgetOthers(than: { blobs.isPending($0) }, endCount: blobs.pendingEndCount)
             set(use, of: user)
         }
         return !isFull()
@@ -28,6 +29,15 @@ struct UploadRoom {
     /// that no record names.
     func holds(_ id: UploadID, of user: String, in blobs: BlobIndex) -> Bool {
         uses[user]?.holds(id, where: { blobs.isPending($0) }) == true
+    }
+
+    /// What all users together have that is under way or named by no record, but for one user.
+    ///
+    /// - Parameter blobs: Of the one user's, what is named by records by now may still count: the result is no larger
+    ///   than it should be.
+    func byteCount(exceptOf user: String, in blobs: BlobIndex) -> UInt64 {
+        let all = reservedByteCount + blobs.pendingByteCount
+        return all - min(all, uses[user]?.byteCount ?? 0)
     }
 
     mutating func reserve(_ byteCount: UInt64, for id: UploadID, of user: String) {
@@ -68,6 +78,9 @@ private struct UploadUse {
 
     private static let longCountMin = 64
 
+    /// What the index said of how many ended, at the last look at all; nil before the first.
+    private(set) var lookedAtEndCount: UInt64?
+
     var byteCount: UInt64 { reserved + storedByteCount }
     var count: Int { openCount + stored.count }
     var storedCount: Int { stored.count }
@@ -100,7 +113,8 @@ private struct UploadUse {
         names[id] = name
     }
 
-    mutating func forgetOthers(than isPending: (BlobName) -> Bool) {
+    mutating func forgetOthers(than isPending: (BlobName) -> Bool, endCount: UInt64) {
+        lookedAtEndCount = endCount
         stored = stored.filter { isPending($0.key) }
         names = names.filter { stored[$0.value] != nil }
         storedByteCount = stored.values.reduce(0) { $0 + $1.byteCount }

@@ -54,13 +54,25 @@ struct UploadQuota {
     /// well.
     ///
     /// What is removed makes room in the quota at once and on the disk a day later. Whoever uploads, saves and deletes
-    /// again and again would fill the disk of all: so a database has at most twice its quota there.
+    /// again and again would fill the disk of all: so a database has at most twice its quota there. Others than its
+    /// owner stop at half of that, and can't keep the owner from uploading by it.
     func refusal(unneededByteCount: UInt64) -> ServiceError? {
-        guard let quota, unneededByteCount > UInt64(clamping: quota.limitBytes) else { return nil }
+        guard let quota else { return nil }
+        let limit = UInt64(clamping: quota.limitBytes)
+        guard caller.isOwner else { return unneededByteCount > limit / 2 ? uploadsAreFull : nil }
+        if unneededByteCount <= limit { return nil }
         return ServiceError(
             .quotaExceeded,
             "assets that were removed from records take as much of the disk as the quota allows, until they are a day old:"
                 + " try again then")
+    }
+
+    /// Why others than the owner may not upload so many bytes more: together they have at most half of the quota for
+    /// what no record names, so that any number of them leaves room for saves.
+    func refusal(ofOthers byteCount: UInt64, and added: UInt64) -> ServiceError? {
+        guard let quota, !caller.isOwner else { return nil }
+        let (sum, overflow) = byteCount.addingReportingOverflow(added)
+        return overflow || sum > UInt64(clamping: quota.limitBytes) / 2 ? uploadsAreFull : nil
     }
 
     /// Why nothing more may be uploaded, for whom figures are not.

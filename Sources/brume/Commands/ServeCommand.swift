@@ -226,6 +226,11 @@ enum ServeCommand {
         configuration.journalSegmentBytes =
             try invocation.integer("journal-segment-bytes", in: 1_048_576...1_073_741_824) ?? 16_777_216
         configuration.assetLimitBytes = UInt64(try invocation.byteSize("asset-limit") ?? 0)
+        guard configuration.assetLimitBytes <= StoreLimits.assetBytes else {
+            throw UsageError(
+                "--asset-limit is \(ByteSize(bytes: Int(StoreLimits.assetBytes)).text) at most",
+                command: invocation.command)
+        }
         configuration.assetFreePercent = try invocation.integer("asset-free", in: 0...99) ?? 0
         configuration.memoryBudgetBytes = try invocation.byteSize("memory-budget") ?? 0
         switch try invocation.required("check-snapshots") {

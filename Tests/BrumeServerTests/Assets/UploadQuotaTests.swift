@@ -224,6 +224,16 @@ struct UploadQuotaTests {
         #expect(server.storedBytes(ofAccount: "a") < Self.mega, "nobody's private one")
     }
 
+    @Test("users of a public database leave half of its quota to saves, however many they are")
+    func manyUsers() throws {
+        let server = try SteppedServer { $0.publicQuotaBytes = 20 * Self.mega }
+        for number in 0..<6 as Range<UInt8> {
+            let peer = try server.connect(account: "user\(number)", device: number + 1)
+            let refusal = try Self.begin(1, 1_900_000, by: peer, database: .public)
+            #expect((refusal == nil) == (number < 5), "user \(number)")
+        }
+    }
+
     @Test("without a quota, uploads that no record names have a limit of their own")
     func noQuota() throws {
         let server = try SteppedServer()
