@@ -38,7 +38,8 @@ struct AssetCommandTests {
         let (film, page) = (try file("film.mov", Self.film), try file("page", Data("one".utf8)))
         let saved = try server.run(
             "records", "save", "Photos", "sea/1", "--type", "Photo", "film=@\(film)",
-            "pages:list=[{\"asset\": \"\(page)\"}, {\"asset\": \"\(page)\"}]", "title:text=@sea")
+            "pages:list=[{\"asset\": \"\(page)\"}, {\"asset\": \"\(page)\"}]", "title:text=@sea",
+            "area:list=[\"a\", \"b\"]")
         #expect(saved.status == 0, "\(saved.errors)")
         let shown = try server.run("records", "get", "Photos", "sea/1")
         #expect(shown.status == 0 && shown.output.joined().contains("film: <asset> (2.3 MiB)"), "\(shown.output)")

@@ -13,8 +13,9 @@ final class AccountBinding: Sendable {
     private let transport: Result<any ClientTransport, TransportFailure>
     private let registry: SessionRegistry
     private let announcer: AccountAnnouncer
-    /// Transfers of assets wait for these.
-    let transferTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
+    /// Transfers of assets wait for these: what is fetched does not wait behind what is sent.
+    let uploadTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
+    let downloadTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
     private let state = Lock(State())
 
     private struct State {
@@ -59,9 +60,19 @@ final class AccountBinding: Sendable {
             return state.session
         }
         guard let session else { return }
+        removeCachedAssets(of: session.currentUser)
         // What was asked without an account belongs to nobody, and may be answered.
         if configuration.token != nil { session.release(ObjectIdentifier(self)) }
         registry.forget(session)
+    }
+
+    /// The device may be another user's from now on. Files that the app still has go as well.
+    private func removeCachedAssets(of user: String?) {
+        guard let user, let folder = try? configuration.resolvedStateFolder() else { return }
+        Task.detached(priority: .background) {
+            // What can't be removed is of use to the same account alone.
+            try? AssetCache.shared(stateFolder: folder).removeAll(account: user)
+        }
     }
 
     /// The session of the configuration, which reads the device's id at the first call.

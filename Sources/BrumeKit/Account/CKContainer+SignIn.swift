@@ -26,7 +26,7 @@ extension CKContainer {
     ///
     /// As with ``signIn(token:)``, calls under way end with `notAuthenticated`, and `CKAccountChanged` is posted. The
     /// account's data stay on the server, and what the SDK keeps of them on this device for the time when the account
-    /// comes back.
+    /// comes back, but for the files of assets, which are removed from its cache.
     public func signOut() {
         core.switchAccount(token: nil)
     }

@@ -11,6 +11,8 @@ extension AccountBinding {
         let options: CallOptions
         /// What was tried without getting any further.
         var attempts = 0
+        /// How long it was waited meanwhile.
+        var waitedSeconds = 0.0
     }
 
     // MARK: Up
@@ -18,31 +20,36 @@ extension AccountBinding {
     /// Uploads a file for records of a zone, when it is its turn.
     ///
     /// - Parameters:
-    ///   - isAnew: Whether the server is sent all of it, whatever it has of an earlier upload.
+    ///   - expected: What the content has to be; nil for whatever it is. Then the server is sent all of it, whatever it
+    ///     has of an earlier upload.
     ///   - progress: Gets how many bytes the server was sent.
     /// - Returns: The asset, with the receipt by which a save names it.
     func upload(
-        _ url: URL, to zone: ZoneID, of database: DatabaseScope, isAnew: Bool, options: CallOptions,
+        _ url: URL, to zone: ZoneID, of database: DatabaseScope, expecting expected: AssetChecksum? = nil,
+        options: CallOptions,
         progress: (Int) -> Void
     ) async throws(CKError) -> Asset {
-        try await transferTurns.run { () throws(CKError) in
+        try await uploadTurns.run { () throws(CKError) in
+            try options.checkDeadline()
             let file: AssetFile
             do throws(AssetError) { file = try AssetFile(url) } catch { throw CKError(error) }
             return try await self.upload(
-                file, to: zone, of: database, isAnew: isAnew, options: options, progress: progress)
+                file, to: zone, of: database, expecting: expected, options: options, progress: progress)
         }
     }
 
     private func upload(
-        _ file: AssetFile, to zone: ZoneID, of database: DatabaseScope, isAnew: Bool, options: CallOptions,
+        _ file: AssetFile, to zone: ZoneID, of database: DatabaseScope, expecting expected: AssetChecksum? = nil,
+        options: CallOptions,
         progress: (Int) -> Void
     ) async throws(CKError) -> Asset {
         let checksum: AssetChecksum
         do throws(AssetError) { checksum = try file.checksum(isCancelled: { Task.isCancelled }) } catch {
             throw CKError(error)
         }
+        if let expected, checksum != expected { throw CKError(AssetError.fileModified(file.path)) }
         let id =
-            isAnew
+            expected != nil
             ? UploadID(ContainerCore.newOperationID())
             : uploadID(of: checksum, byteCount: file.byteCount, to: zone, of: database)
         guard let id else { preconditionFailure("an id has 16 bytes") }
@@ -130,19 +137,11 @@ extension AccountBinding {
 
     // MARK: Down
 
-    /// Downloads a content into its part of the cache, when it is its turn.
+    /// Downloads a content into its part of the cache. Whoever does has a turn.
     ///
     /// - Parameter progress: Gets how many bytes have come.
     func download(
         _ request: DownloadRequest, into part: AssetCachePart, options: CallOptions, progress: (Int) -> Void
-    ) async throws(CKError) {
-        try await transferTurns.run { () throws(CKError) in
-            try await self.fill(part, request, options, progress)
-        }
-    }
-
-    private func fill(
-        _ part: AssetCachePart, _ request: DownloadRequest, _ options: CallOptions, _ progress: (Int) -> Void
     ) async throws(CKError) {
         try await repeating(
             Way(method: .assetsDownload, options: options),
@@ -185,14 +184,19 @@ extension AccountBinding {
             let error: CKError
             do throws(CKError) {
                 let stream = try await open(way, opening: opening())
-                return try await body(stream, { way.attempts = 0 })
+                return try await body(stream, { (way.attempts, way.waitedSeconds) = (0, 0) })
             } catch let failure {
                 error = failure
             }
             // While the server has no place for it, or still holds the stream that broke, it waits its turn.
             if !error.tellsToWait { way.attempts += 1 }
             guard error.isOfTransfer, way.attempts < ClientSessionLimits.transferAttempts, !isEnded else { throw error }
+            // What takes longer is the app's to wait for: others want this one's turn.
             let pause = error.retryAfterSeconds ?? 0.1 * Double(max(way.attempts, 1))
+            way.waitedSeconds += pause
+            guard pause <= ClientSessionLimits.transferPauseSecondsMax,
+                way.waitedSeconds <= Double(way.options.requestNanoseconds) / 1e9
+            else { throw error }
             do { try await Task.sleep(nanoseconds: UInt64(pause * 1e9)) } catch {
                 throw CKError(ServiceError.cancelled)
             }

@@ -10,7 +10,9 @@ public import Foundation
 /// A fetch downloads the assets of the fields that it asks for, and hands the record out when they are complete and
 /// checked. ``fileURL`` is then a file in the SDK's cache: read-only, there as long as this instance or its record
 /// lives; copy what the app is to keep. It is nil where nothing was downloaded: in the server's record of a conflict,
-/// in a record from an archive, and for fields that a fetch did not ask for.
+/// in a record from an archive, and for fields that a fetch did not ask for. And where a `CKSyncEngine` hands out a
+/// record of which the server can't give an asset, since it is damaged or gone: other fetches fail for that record with
+/// `assetNotAvailable`, while an engine has no place for that, and goes on.
 ///
 /// Differs from CloudKit: a server may keep no assets; saving a record with one fails there with
 /// `serverRejectedRequest`. A list or a record has 1,000 assets at most.

@@ -8,6 +8,15 @@ struct FetchedRecord: Sendable {
     let id: CKRecord.ID?
     let zoneID: CKRecordZone.ID
     var record: Record
+    /// Which fields were asked for.
+    let keys: Keys
+
+    enum Keys: Sendable {
+        /// Nil for all.
+        case wanted([CKRecord.FieldKey]?)
+        /// What a cursor knows: the fields that it gave, at least.
+        case cursor
+    }
 }
 
 /// Downloading the assets of records before these are handed out.
@@ -79,10 +88,15 @@ extension CKDatabase {
         _ fetched: FetchedRecord, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> Record? {
         let name = fetched.record.system.name
+        let keys =
+            switch fetched.keys {
+            case .wanted(let keys): keys
+            case .cursor: fetched.record.fields.keys.sorted()
+            }
         let request = FetchRecordsRequest(
             database: try requestScope(),
             zones: [FetchRecordsRequest.ZoneFetch(zone: fetched.zoneID.modelID, names: [name])],
-            desiredKeys: fetched.record.fields.keys.sorted())
+            desiredKeys: keys)
         let answers = try await account.call(
             .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
@@ -116,6 +130,7 @@ extension CKDatabase {
                         progress.moved(id, file: number, to: $0)
                     }
                     contents[asset] = AssetContents.File(url: lease.fileURL, lease: lease)
+                    progress.moved(id, file: number, to: Int(clamping: asset.byteCount))
                 } catch {
                     guard error.code == .assetNotAvailable else { throw error }
                     return .failure(error)
@@ -132,36 +147,56 @@ extension CKDatabase {
         let (cache, location) = try account.assetCache(for: request, scope: databaseScope)
         var isSecondAttempt = false
         while true {
-            let start: AssetCache.DownloadStart
             do throws(AssetError) {
                 if let lease = try cache.content(
                     asset.checksum, byteCount: asset.byteCount, in: location, isCancelled: { Task.isCancelled })
                 {
                     return lease
                 }
-                start = try cache.part(
-                    for: asset.checksum, byteCount: asset.byteCount, in: location, isCancelled: { Task.isCancelled })
             } catch {
                 throw CKError(error)
             }
-            switch start {
-            case .cached(let lease): return lease
-            case .beingWritten:
-                // Another task, or another process, downloads it.
+            // A part has a file open, and room in the cache: it is taken in turn.
+            let result = try await account.downloadTurns.run { () throws(CKError) -> PartResult in
                 try options.checkDeadline()
-                do { try await Task.sleep(nanoseconds: 50_000_000) } catch { throw CKError(AssetError.cancelled) }
-            case .part(let part):
-                let isContinued = part.receivedByteCount > 0
-                if part.receivedByteCount < part.byteCount || part.byteCount == 0 {
-                    try await account.download(request, into: part, options: options, progress: progress)
+                let start: AssetCache.DownloadStart
+                do throws(AssetError) {
+                    start = try cache.part(
+                        for: asset.checksum, byteCount: asset.byteCount, in: location,
+                        isCancelled: { Task.isCancelled })
+                } catch {
+                    throw CKError(error)
                 }
-                do throws(AssetError) { return try part.finish() } catch {
-                    // What was there from before may have been wrong.
-                    guard error == .damaged, isContinued, !isSecondAttempt else { throw CKError(error) }
-                    isSecondAttempt = true
+                switch start {
+                case .cached(let lease): return .content(lease)
+                case .beingWritten: return .isBeingWritten
+                case .part(let part):
+                    let isContinued = part.receivedByteCount > 0
+                    if part.receivedByteCount < part.byteCount || part.byteCount == 0 {
+                        try await account.download(request, into: part, options: options, progress: progress)
+                    }
+                    do throws(AssetError) { return .content(try part.finish()) } catch {
+                        // What was there from before may have been wrong.
+                        guard error == .damaged, isContinued, !isSecondAttempt else { throw CKError(error) }
+                        return .wasDamaged
+                    }
                 }
             }
+            switch result {
+            case .content(let lease): return lease
+            case .wasDamaged: isSecondAttempt = true
+            case .isBeingWritten:
+                // Another task, or another process, downloads it.
+                do { try await Task.sleep(nanoseconds: 50_000_000) } catch { throw CKError(AssetError.cancelled) }
+            }
         }
+    }
+
+    private enum PartResult {
+        case content(AssetCacheLease)
+        case isBeingWritten
+        /// Its beginning, which was here from before, was not the asset's.
+        case wasDamaged
     }
 }
 

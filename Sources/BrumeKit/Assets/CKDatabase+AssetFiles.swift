@@ -23,7 +23,7 @@ extension CKDatabase {
     /// - Returns: The asset, with the receipt by which a save names it: good for a day.
     package func upload(_ url: URL, to zoneID: CKRecordZone.ID) async throws(CKError) -> Asset {
         try await core.account.upload(
-            url, to: zoneID.modelID, of: try requestScope(), isAnew: false, options: callOptions
+            url, to: zoneID.modelID, of: try requestScope(), options: callOptions
         ) { _ in }
     }
 }

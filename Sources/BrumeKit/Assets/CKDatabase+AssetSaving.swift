@@ -15,19 +15,19 @@ extension CKDatabase {
         /// Its number among the record's files.
         let number: Int
         let url: URL
+        /// What the server had of it, when it is uploaded again.
+        let expected: AssetChecksum?
     }
 
     /// The part of a modification with the files of its records uploaded, a few at a time.
     ///
-    /// - Parameters:
-    ///   - isAnew: Whether the server is sent all of them, whatever it has of them.
-    ///   - progress: Gets what share of a record's files the server was sent.
+    /// - Parameter progress: Gets what share of a record's files the server was sent.
     /// - Returns: The part, and the results of what is not sent: records whose files can't be uploaded, and with them
     ///   their zones, where all of a zone is saved or nothing.
     /// - Throws: What ends the whole request: no connection, or a transfer that broke. All else fails the record alone,
     ///   such as a server that keeps no assets.
     func uploadingAssets(
-        of part: RecordModification.Part, isAnew: Bool = false, _ options: CallOptions, _ progress: TransferProgress
+        of part: RecordModification.Part, _ options: CallOptions, _ progress: TransferProgress
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         guard part.zones.contains(where: { $0.saves.contains { !$0.sent.local.assets.isEmpty } }) else {
             return (part, ([:], [:]))
@@ -45,7 +45,8 @@ extension CKDatabase {
                 progress.begin(id, files: files.map(\.url))
                 return files.enumerated().map { number, file in
                     FileToUpload(
-                        zone: zone, save: save, key: file.key, place: file.place, number: number, url: file.url)
+                        zone: zone, save: save, key: file.key, place: file.place, number: number, url: file.url,
+                        expected: file.expected)
                 }
             }
         }
@@ -54,7 +55,7 @@ extension CKDatabase {
         let account = core.account
         let (uploads, failure) = await outcomes(
             of: files, atATime: ClientSessionLimits.transfersPerOperation,
-            endingAt: { $0.isOfEveryRequest || $0.tellsToWait }
+            endingAt: { $0.isOfEveryTransfer }
         ) { (file) throws(CKError) -> Asset? in
             let zone = part.zones[file.zone]
             let record = zone.saves[file.save].record
@@ -66,7 +67,7 @@ extension CKDatabase {
             if isLost { return nil }
             do throws(CKError) {
                 return try await account.upload(
-                    file.url, to: zone.id.modelID, of: scope, isAnew: isAnew, options: options
+                    file.url, to: zone.id.modelID, of: scope, expecting: file.expected, options: options
                 ) { progress.moved(record.recordID, file: file.number, to: $0) }
             } catch {
                 _ = failed.withLock { $0.insert(record.recordID) }
@@ -85,6 +86,12 @@ extension CKDatabase {
         }
         return part.with(zones, failures)
     }
+}
+
+extension CKError {
+    /// Whether records without files can't be saved either. A server whose disk is nearly full, or that has too much to
+    /// do, refuses uploads alone.
+    fileprivate var isOfEveryTransfer: Bool { isOfEveryRequest && code != .serviceUnavailable }
 }
 
 extension CKDatabase.RecordModification.Part {
@@ -125,24 +132,27 @@ extension CKDatabase.RecordModification.Part {
         return CKDatabase.RecordModification.Part(zones: zones, request: request)
     }
 
-    /// What to send again with its files uploaded anew: saves that failed because the server no longer has of the
-    /// record what they kept, and whose files are on this device. Nil when there are none.
+    /// What to send again with its files uploaded anew: saves that failed because the server does not have of the
+    /// record what they named, and whose files are on this device. Where a zone is saved whole, all of its files. Nil
+    /// when there are none.
     func uploadingAgain(after results: CKDatabase.RecordModificationResults) -> CKDatabase.RecordModification.Part? {
-        func isMissing(_ outgoing: OutgoingRecord) -> Bool {
-            guard case .failure(let error as CKError)? = results.saveResults[outgoing.record.recordID] else {
-                return false
-            }
-            return error.code == .assetNotAvailable && outgoing.keptFiles(request.savePolicy) != nil
-        }
         var again: [OutgoingZone] = []
-        for var zone in zones where zone.saves.contains(where: isMissing) {
-            if !isWhole(zone) {
-                zone.saves = zone.saves.filter(isMissing)
-                zone.deletions = []
+        for var zone in zones {
+            let missing = zone.saves.indices.filter { index in
+                guard case .failure(let error as CKError)? = results.saveResults[zone.saves[index].record.recordID]
+                else { return false }
+                return error.code == .assetNotAvailable
             }
-            for index in zone.saves.indices where isMissing(zone.saves[index]) {
-                zone.saves[index].turnKeptAssetsIntoFiles(request.savePolicy)
+            if missing.isEmpty { continue }
+            var saves: [OutgoingRecord] = []
+            for index in isWhole(zone) ? Array(zone.saves.indices) : missing {
+                guard let anew = zone.saves[index].uploadingAnew(request.savePolicy) else { continue }
+                saves.append(anew)
             }
+            // One that stays as it was fails its zone again.
+            if saves.isEmpty || isWhole(zone) && saves.count < zone.saves.count { continue }
+            zone.saves = saves
+            if !isWhole(zone) { zone.deletions = [] }
             again.append(zone)
         }
         if again.isEmpty { return nil }

@@ -4,13 +4,13 @@ internal import Foundation
 /// The files of a record that is being saved.
 extension OutgoingRecord {
     /// The files to upload, by fields and their places there; nil when one is not on this device.
-    var filesToUpload: [(key: String, place: Int, url: URL)]? {
+    var filesToUpload: [(key: String, place: Int, url: URL, expected: AssetChecksum?)]? {
         let id = record.recordID
-        var files: [(key: String, place: Int, url: URL)] = []
+        var files: [(key: String, place: Int, url: URL, expected: AssetChecksum?)] = []
         for (key, field) in sent.local.assets.sorted(by: { $0.key < $1.key }) {
             for (place, asset) in field.assets.enumerated() where asset.kept(by: id, sent.base) == nil {
                 guard let url = asset.fileURL else { return nil }
-                files.append((key, place, url))
+                files.append((key, place, url, expected[key]?[place]))
             }
         }
         return files
@@ -50,25 +50,34 @@ extension OutgoingRecord {
 
     // MARK: What the server has no more
 
-    /// The files of fields that the save sends without their contents; nil when there are none, or one is not on this
-    /// device.
-    func keptFiles(_ policy: SavePolicy) -> [String: LocalFields.Assets]? {
-        var kept: [String: LocalFields.Assets] = [:]
-        for (key, value) in save(policy: policy).fields {
-            guard let value, !value.assets.isEmpty, receipts[key] == nil else { continue }
+    /// The save with all of its assets as files to upload, also those that it named without their contents; as it was
+    /// when it names none. Nil when one of them is not on this device.
+    func uploadingAnew(_ policy: SavePolicy) -> OutgoingRecord? {
+        var anew = self
+        anew.sent = sentBeforeUpload ?? sent
+        anew.receipts = [:]
+        for (key, field) in anew.sent.local.assets {
+            var files = field
+            for (place, asset) in field.assets.enumerated() {
+                guard let stored = asset.kept(by: record.recordID, anew.sent.base) else { continue }
+                guard let url = asset.fileURL else { return nil }
+                files.assets[place] = CKAsset(fileURL: url)
+                anew.expected[key, default: [:]][place] = stored.checksum
+            }
+            anew.sent.local.assets[key] = files
+        }
+        for (key, value) in anew.sent.save(name: "", type: "", policy: policy).fields {
+            guard let value, !value.assets.isEmpty, anew.sent.local.assets[key] == nil else { continue }
             var files: [CKAsset] = []
-            for asset in value.assets {
-                guard let file = sent.contents[asset] else { return nil }
+            for (place, asset) in value.assets.enumerated() {
+                guard let file = anew.sent.contents[asset] else { return nil }
                 files.append(CKAsset(fileURL: file.url))
+                anew.expected[key, default: [:]][place] = asset.checksum
             }
             let isList = if case .assets = value { true } else { false }
-            kept[key] = LocalFields.Assets(assets: files, isList: isList)
+            anew.sent.local.assets[key] = LocalFields.Assets(assets: files, isList: isList)
         }
-        return kept.isEmpty ? nil : kept
-    }
-
-    mutating func turnKeptAssetsIntoFiles(_ policy: SavePolicy) {
-        sentBeforeUpload = sentBeforeUpload ?? sent
-        for (key, assets) in keptFiles(policy) ?? [:] { sent.local.assets[key] = assets }
+        anew.sentBeforeUpload = sentBeforeUpload ?? sent
+        return anew
     }
 }

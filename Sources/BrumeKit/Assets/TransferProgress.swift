@@ -24,7 +24,9 @@ final class TransferProgress: @unchecked Sendable {
 
     /// A record's files are to be transferred, so many bytes.
     func begin(_ id: CKRecord.ID, byteCount: Int) {
-        if tell != nil { counts.withLock { $0[id] = Count(byteCount: byteCount) } }
+        if tell == nil { return }
+        // Begun again, it tells nothing until it is further than before.
+        counts.withLock { $0[id] = Count(byteCount: byteCount, toldHundredths: $0[id]?.toldHundredths ?? 0) }
     }
 
     /// The same for files of this device, as large as they are now.

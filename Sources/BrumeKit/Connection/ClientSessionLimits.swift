@@ -39,10 +39,13 @@ enum ClientSessionLimits {
     /// to stop. A request that always breaks the connection would otherwise break it until its time is over.
     static let lossesMax = 10
 
-    /// Transfers of assets that run at once for an account, and those among them for one operation: enough to hide the
-    /// way to the server and its disk's syncs where files are small.
+    /// Uploads, and downloads, of assets that run at once for an account, and those among them for one operation:
+    /// enough to hide the way to the server and its disk's syncs where files are small.
     static let transfersMax = 8
     static let transfersPerOperation = 4
+
+    /// How long a transfer waits at most before it tries again.
+    static let transferPauseSecondsMax = 5.0
 
     /// How often a record is fetched again because it names another asset by the time that this is downloaded.
     static let assetFetchesMax = 3

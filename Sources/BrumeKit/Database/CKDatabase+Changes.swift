@@ -182,7 +182,9 @@ extension CKDatabase {
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
         var records: [CKRecord] = []
         var failures: [CKRecord.ID: CKError] = [:]
-        let fetched = page.records.map { FetchedRecord(id: nil, zoneID: zoneID, record: $0) }
+        let fetched = page.records.map {
+            FetchedRecord(id: nil, zoneID: zoneID, record: $0, keys: .wanted(desiredKeys))
+        }
         for (record, failure) in try await self.records(fetched, account, options) {
             records.append(record)
             failures[record.recordID] = failure

@@ -105,7 +105,7 @@ extension CKDatabase {
                     guard record.system.name == (id.isCurrentUser ? userName : id.recordName) else {
                         throw CKError.malformedResponse("a record is not the one that was asked for")
                     }
-                    fetched.append(FetchedRecord(id: id, zoneID: id.zoneID, record: record))
+                    fetched.append(FetchedRecord(id: id, zoneID: id.zoneID, record: record, keys: .wanted(desiredKeys)))
                 case .failure(let error): receive(id, .failure(CKError(error)))
                 case .deferred: deferred.append(id)
                 }

@@ -139,7 +139,9 @@ extension CKDatabase {
             guard let zoneID = zoneIDs[match.zone] else {
                 throw CKError.malformedResponse("a record's zone has a name that none can have")
             }
-            fetched.append(FetchedRecord(id: nil, zoneID: zoneID, record: match.record))
+            let keys: FetchedRecord.Keys =
+                request.cursor.isEmpty || request.desiredKeys != nil ? .wanted(request.desiredKeys) : .cursor
+            fetched.append(FetchedRecord(id: nil, zoneID: zoneID, record: match.record, keys: keys))
         }
         let matches = try await records(fetched, account, options).map { record, failure in
             (record.recordID, failure.map { Result<CKRecord, any Error>.failure($0) } ?? .success(record))

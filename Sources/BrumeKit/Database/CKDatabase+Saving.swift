@@ -56,7 +56,8 @@ extension CKDatabase {
     ) {
         let modification = try modification(
             saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy, atomically: atomically)
-        return try await send(modification, callOptions)
+        // Uploads take time, in which the account may be switched.
+        return try await boundToAccount.send(modification, callOptions)
     }
 
     /// What a modification of records comes to.
@@ -116,7 +117,7 @@ extension CKDatabase {
             take(results)
             guard let again = part.uploadingAgain(after: results) else { return }
             do throws(CKError) {
-                let (whole, lost) = try await uploadingAssets(of: again, isAnew: true, options, progress)
+                let (whole, lost) = try await uploadingAssets(of: again, options, progress)
                 take(lost)
                 if !whole.zones.isEmpty { take(try await send(whole, options)) }
             } catch {

@@ -9,6 +9,8 @@ package struct OutgoingRecord: Sendable {
     var sent: CKRecordState
     /// The same before its files were uploaded, if any were: another save has to upload them anew.
     var sentBeforeUpload: CKRecordState?
+    /// What files of it have to be, by fields and places there: those that are uploaded again.
+    var expected: [String: [Int: AssetChecksum]] = [:]
     /// What was uploaded of its files, by fields and places there.
     var uploads: [String: [Int: Asset]] = [:]
     /// The fields with assets that were uploaded for the save, with their receipts.

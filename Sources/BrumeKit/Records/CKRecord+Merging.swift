@@ -56,6 +56,8 @@ extension CKRecord {
         guard let merged = copy() as? CKRecord else { preconditionFailure("a record's copy is no record") }
         merged.updateState { state in
             let server = state
+            // Most of their assets are the same, and on this device.
+            state.contents.merge(client.contents)
             let keys = ancestor.map { Set($0.fields.keys).union(client.fields.keys) } ?? Set(client.edits.keys)
             for (key, files) in client.local.assets {
                 // A file is this device's value, and no policy sees it: it was not uploaded yet.

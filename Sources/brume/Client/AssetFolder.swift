@@ -17,14 +17,14 @@ struct AssetFolder {
 
     /// Copies the files of a record's assets here; the fields then say where they are.
     func take(_ fields: inout [(key: String, value: TypedValue)], of recordName: String) throws(CommandError) {
-        for index in fields.indices {
+        fields: for index in fields.indices {
             let name = recordName + "." + fields[index].key
             switch fields[index].value {
             case .asset(let asset): fields[index].value = .asset(try taken(asset, name))
             case .list(let elements):
                 var taken: [TypedValue] = []
                 for (place, element) in elements.enumerated() {
-                    guard case .asset(let asset) = element else { return }
+                    guard case .asset(let asset) = element else { continue fields }
                     taken.append(.asset(try self.taken(asset, "\(name).\(place + 1)")))
                 }
                 fields[index].value = .list(taken)
@@ -39,10 +39,13 @@ struct AssetFolder {
         if FileSystem.exists(target) {
             throw CommandError(.conflict, "\(target) exists", hint: "choose another folder: nothing is overwritten")
         }
+        let partial = target + ".partial"
         do {
-            try FileManager.default.copyItem(atPath: source, toPath: target)
+            try FileSystem.removeTree(partial)
+            try FileManager.default.copyItem(atPath: source, toPath: partial)
             // The one that it is a copy of is read-only.
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: target)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: partial)
+            try FileSystem.rename(partial, to: target)
         } catch {
             throw CommandError(.failed, "\(target) can't be written: \(error.localizedDescription)")
         }

@@ -1,6 +1,7 @@
 import BrumeLock
 import BrumeModel
 import BrumeProtocol
+import BrumeServer
 import BrumeTestKit
 import Foundation
 import Testing
@@ -163,6 +164,48 @@ struct TransferTests {
         }
     }
 
+    @Test("are made again for a list of which one was kept, and not with another content than that")
+    func keptInLists() async throws {
+        let token = try server.addAccount("ada")
+        let (one, two) = (server.device(token: token), server.device(token: token))
+        let (here, there) = (one.privateCloudDatabase, two.privateCloudDatabase)
+        let record = record("a")
+        let page = try file("one", content(2_000))
+        record["pages"] = [page]
+        try await here.save(record)
+        let theirs = try await there.record(for: record.recordID)
+        theirs["pages"] = nil
+        try await there.save(theirs)
+        func saveWithAnother() async throws {
+            let kept = try #require(record["pages"] as? [CKAsset])
+            record["pages"] = [kept[0], try file("two", content(3_000, 9))]
+            let results = try await here.modifyRecords(saving: [record], deleting: [], savePolicy: .changedKeys)
+            _ = try #require(results.saveResults[record.recordID]).get()
+        }
+        // The app uses the file's name for something else: the record must not show that.
+        try content(2_000, 77).write(to: try #require(page.fileURL))
+        let error = await #expect(throws: CKError.self) { try await saveWithAnother() }
+        #expect(error?.code == .assetFileModified)
+        try content(2_000).write(to: try #require(page.fileURL))
+        record["pages"] = [try #require(record["pages"] as? [CKAsset])[0]]
+        try await saveWithAnother()
+        let pages = try #require(try await there.record(for: record.recordID)["pages"] as? [CKAsset])
+        #expect(try pages.map { try read($0) } == [content(2_000), content(3_000, 9)])
+    }
+
+    @Test("that the server has no room for fail their records alone, with a time to come back")
+    func refused() async throws {
+        let server = try RunningServer { $0.assetFreePercent = 100 }
+        let database = server.device(token: try server.addAccount("ada")).privateCloudDatabase
+        let (photo, note) = (record("photo"), CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note")))
+        photo["photo"] = try file("one", content(2_000))
+        note["text"] = "Sea"
+        let results = try await database.modifyRecords(saving: [photo, note], deleting: [], atomically: false)
+        _ = try #require(results.saveResults[note.recordID]).get()
+        let error = #expect(throws: CKError.self) { try #require(results.saveResults[photo.recordID]).get() }
+        #expect(error?.code == .serviceUnavailable && error?.retryAfterSeconds != nil)
+    }
+
     @Test("of a record that names another file by now bring the new one")
     func changed() async throws {
         let token = try server.addAccount("ada")
@@ -181,15 +224,18 @@ struct TransferTests {
             guard case .record(let record) = answers[0][0] else { throw TestFailure("no record") }
             return record
         }
-        let old = FetchedRecord(id: nil, zoneID: .default, record: try await answer())
+        let old = FetchedRecord(id: nil, zoneID: .default, record: try await answer(), keys: .wanted(nil))
         record["photo"] = try file("two", content(3_000, 9))
+        record["caption"] = "Sea"
         try await here.save(record)
         let fetched = try await there.records([old], account, CallOptions())
         #expect(fetched.count == 1 && fetched[0].1 == nil)
+        // As it is now, with fields that it did not have.
+        #expect(fetched[0].0["caption"] == "Sea")
         #expect(try read(fetched[0].0["photo"]) == content(3_000, 9))
         #expect(fetched[0].0.recordChangeTag == record.recordChangeTag)
         // One that has none any more is handed out without.
-        let newer = FetchedRecord(id: nil, zoneID: .default, record: try await answer())
+        let newer = FetchedRecord(id: nil, zoneID: .default, record: try await answer(), keys: .wanted(nil))
         record["photo"] = nil
         try await here.save(record)
         func fetchElsewhere() async throws -> (CKRecord, CKError?) {

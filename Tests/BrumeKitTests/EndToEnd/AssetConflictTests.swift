@@ -54,6 +54,25 @@ struct AssetConflictTests {
         #expect(try read(fetched) == "two" && fetched["title"] == "Sea")
     }
 
+    @Test("stay with a merged record where they did not change")
+    func merged() async throws {
+        let server = try RunningServer()
+        let token = try server.addAccount("ada")
+        let (one, two) = (server.device(token: token), server.device(token: token))
+        let (here, there) = (one.privateCloudDatabase, two.privateCloudDatabase)
+        let record = CKRecord(recordType: "Photo", recordID: id)
+        record["photo"] = try file("one", "one")
+        try await here.save(record)
+        let theirs = try await there.record(for: id)
+        theirs["title"] = "Sea"
+        try await there.save(theirs)
+        record["stars"] = 5
+        let error = try #require(await #expect(throws: CKError.self) { try await here.save(record) })
+        let merged = try #require(error.mergedRecord())
+        #expect(try read(merged) == "one" && merged["title"] == "Sea")
+        try await here.save(merged)
+    }
+
     @Test("are uploaded for a record of the same id in another database")
     func otherDatabase() async throws {
         let server = try RunningServer()
