@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeProtocol
+import BrumeStore
 import BrumeSystem
 import BrumeTestKit
 import Testing
@@ -224,14 +225,18 @@ struct UploadQuotaTests {
         #expect(server.storedBytes(ofAccount: "a") < Self.mega, "nobody's private one")
     }
 
-    @Test("users of a public database leave half of its quota to saves, however many they are")
-    func manyUsers() throws {
-        let server = try SteppedServer { $0.publicQuotaBytes = 20 * Self.mega }
-        for number in 0..<6 as Range<UInt8> {
-            let peer = try server.connect(account: "user\(number)", device: number + 1)
-            let refusal = try Self.begin(1, 1_900_000, by: peer, database: .public)
-            #expect((refusal == nil) == (number < 5), "user \(number)")
+    @Test("others than the owner leave half of a quota to saves, however many they are, and are told no figures")
+    func manyUsers() {
+        func refusal(isOwner: Bool, pending: UInt64, and added: UInt64) -> ServiceError? {
+            let caller = Caller(user: "_u", isOwner: isOwner)
+            return UploadQuota(StorageQuota(limitBytes: 20 * Self.mega), of: .private, caller, 1 << 30)
+                .refusal(ofOthers: pending, and: added)
         }
+        #expect(refusal(isOwner: false, pending: 9_000_000, and: 1_000_000) == nil)
+        let full = refusal(isOwner: false, pending: 9_000_000, and: 1_000_001)
+        #expect(full?.code == .quotaExceeded && full?.message.contains(where: \.isNumber) == false)
+        #expect(refusal(isOwner: false, pending: .max, and: .max)?.code == .quotaExceeded)
+        #expect(refusal(isOwner: true, pending: 19_000_000, and: 1_000_000) == nil)
     }
 
     @Test("without a quota, uploads that no record names have a limit of their own")
