@@ -7,9 +7,11 @@ extension Note {
     static func recordID(_ id: String) -> CKRecord.ID { CKRecord.ID(recordName: id, zoneID: zoneID) }
 
     /// The note in a record.
-    init(_ record: CKRecord) {
+    ///
+    /// - Parameter picture: Where the program has its picture.
+    init(_ record: CKRecord, picture: URL?) {
         self.init(
-            id: record.recordID.recordName, title: record["title"] ?? "", text: record["text"] ?? "",
+            id: record.recordID.recordName, title: record["title"] ?? "", text: record["text"] ?? "", picture: picture,
             edited: record["edited"] ?? Date(timeIntervalSinceReferenceDate: 0))
     }
 }
@@ -23,12 +25,16 @@ extension NoteRow {
         record["title"] = note.title
         record["text"] = note.text
         record["edited"] = note.edited
+        // A record holds the fields that are to change: an old picture is not sent again.
+        if note.picture != base?.picture { record["picture"] = note.picture.map { CKAsset(fileURL: $0) } }
         return record
     }
 
     /// The server and this device agree on what the record says.
-    mutating func agree(on record: CKRecord) {
-        base = Note(record)
+    ///
+    /// - Parameter picture: Where the program has the record's picture.
+    mutating func agree(on record: CKRecord, picture: URL?) {
+        base = Note(record, picture: picture)
         systemFields = record.systemFields
     }
 }

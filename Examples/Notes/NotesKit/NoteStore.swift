@@ -10,43 +10,80 @@ final class NoteStore: @unchecked Sendable {
     private let lock = NSLock()
     private let connection: SQLiteConnection
 
+    /// Where the pictures are.
+    private let folder: URL
+
     init(file: URL) throws {
+        folder = URL(fileURLWithPath: file.path + ".pictures", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         connection = try SQLiteConnection(path: file.path)
         try connection.run(
             """
             CREATE TABLE IF NOT EXISTS notes (
                 id TEXT PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL, edited REAL NOT NULL,
                 base_title TEXT, base_text TEXT, base_edited REAL, system_fields BLOB,
-                is_deleted INTEGER NOT NULL, revision INTEGER NOT NULL, sent_revision INTEGER NOT NULL)
+                is_deleted INTEGER NOT NULL, revision INTEGER NOT NULL, sent_revision INTEGER NOT NULL,
+                picture TEXT, base_picture TEXT)
             """)
+        // Files of the time before pictures.
+        if try connection.run("PRAGMA table_info(notes)").count == 11 {
+            try connection.run("ALTER TABLE notes ADD COLUMN picture TEXT")
+            try connection.run("ALTER TABLE notes ADD COLUMN base_picture TEXT")
+        }
         try connection.run("CREATE TABLE IF NOT EXISTS unconfirmed (id TEXT PRIMARY KEY)")
         try connection.run("CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value BLOB NOT NULL)")
+        try removeUnneededPictures()
     }
+
+    // MARK: Pictures
+
+    /// Copies a picture to the program's folder, under a name of its own: such a file never changes.
+    func keep(_ picture: URL) throws -> URL {
+        let copy = folder.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.copyItem(at: picture, to: copy)
+        return copy
+    }
+
+    /// Removes the pictures that no note has any more.
+    private func removeUnneededPictures() throws {
+        let needed = try connection.run("SELECT picture FROM notes UNION SELECT base_picture FROM notes")
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        where !needed.contains([.text(name)]) {
+            try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+        }
+    }
+
+    private func url(_ value: SQLiteValue) -> URL? {
+        guard case .text(let name) = value else { return nil }
+        return folder.appendingPathComponent(name)
+    }
+
+    private func value(_ picture: URL?) -> SQLiteValue { picture.map { .text($0.lastPathComponent) } ?? .null }
 
     /// All rows, deleted ones too, by title.
     func rows() throws -> [NoteRow] {
         try lock.withLock {
-            try connection.run("\(Self.select) ORDER BY title, id").map(Self.row)
+            try connection.run("\(Self.select) ORDER BY title, id").map(row)
         }
     }
 
     /// The row of a note; nil: there is none.
     func row(_ id: String) throws -> NoteRow? {
-        try lock.withLock { try Self.row(id, connection) }
+        try lock.withLock { try found(id) }
     }
 
     /// Changes the row of a note, or makes one; a nil that `change` leaves removes it.
     func update(_ id: String, _ change: (inout NoteRow?) throws -> Void) throws {
         try lock.withLock {
             try connection.transaction {
-                var row = try Self.row(id, connection)
+                var row = try found(id)
                 try change(&row)
                 guard let row else {
                     try connection.run("DELETE FROM notes WHERE id = ?", [.text(id)])
                     return
                 }
                 try connection.run(
-                    "INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", Self.values(row))
+                    "INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values(row))
             }
         }
     }
@@ -107,22 +144,26 @@ final class NoteStore: @unchecked Sendable {
 
     private static let select =
         "SELECT id, title, text, edited, base_title, base_text, base_edited, system_fields, is_deleted, revision, "
-        + "sent_revision FROM notes"
+        + "sent_revision, picture, base_picture FROM notes"
 
-    private static func row(_ id: String, _ connection: SQLiteConnection) throws -> NoteRow? {
-        try connection.run("\(select) WHERE id = ?", [.text(id)]).first.map(row)
+    private func found(_ id: String) throws -> NoteRow? {
+        try connection.run("\(Self.select) WHERE id = ?", [.text(id)]).first.map(row)
     }
 
-    private static func row(_ values: [SQLiteValue]) throws -> NoteRow {
-        guard values.count == 11, case .text(let id) = values[0], case .text(let title) = values[1],
+    private func row(_ values: [SQLiteValue]) throws -> NoteRow {
+        guard values.count == 13, case .text(let id) = values[0], case .text(let title) = values[1],
             case .text(let text) = values[2], case .real(let edited) = values[3],
             case .integer(let isDeleted) = values[8], case .integer(let revision) = values[9],
             case .integer(let sent) = values[10]
         else { throw SQLiteError(description: "a row of the notes can't be read") }
         var row = NoteRow(
-            note: Note(id: id, title: title, text: text, edited: Date(timeIntervalSinceReferenceDate: edited)))
+            note: Note(
+                id: id, title: title, text: text, picture: url(values[11]),
+                edited: Date(timeIntervalSinceReferenceDate: edited)))
         if case .text(let title) = values[4], case .text(let text) = values[5], case .real(let edited) = values[6] {
-            row.base = Note(id: id, title: title, text: text, edited: Date(timeIntervalSinceReferenceDate: edited))
+            row.base = Note(
+                id: id, title: title, text: text, picture: url(values[12]),
+                edited: Date(timeIntervalSinceReferenceDate: edited))
         }
         if case .blob(let data) = values[7] { row.systemFields = data }
         row.isDeleted = isDeleted != 0
@@ -131,7 +172,7 @@ final class NoteStore: @unchecked Sendable {
         return row
     }
 
-    private static func values(_ row: NoteRow) -> [SQLiteValue] {
+    private func values(_ row: NoteRow) -> [SQLiteValue] {
         let base: [SQLiteValue] =
             row.base.map { [.text($0.title), .text($0.text), .real($0.edited.timeIntervalSinceReferenceDate)] }
             ?? [.null, .null, .null]
@@ -140,7 +181,7 @@ final class NoteStore: @unchecked Sendable {
             .real(row.note.edited.timeIntervalSinceReferenceDate),
         ] + base + [
             row.systemFields.map { .blob($0) } ?? .null, .integer(row.isDeleted ? 1 : 0), .integer(row.revision),
-            .integer(row.sentRevision),
+            .integer(row.sentRevision), value(row.note.picture), value(row.base?.picture),
         ]
     }
 }

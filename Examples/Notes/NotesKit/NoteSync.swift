@@ -8,11 +8,16 @@ final class NoteSync: CKSyncEngineDelegate {
     private let store: NoteStore
 
     private struct State {
-        /// The revisions that are on their way.
-        var sending: [CKRecord.ID: Int64] = [:]
+        /// What is on its way.
+        var sending: [CKRecord.ID: Sending] = [:]
         var problems: [String] = []
         var lastListener = 0
         var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
+    }
+
+    private struct Sending {
+        let revision: Int64
+        let picture: URL?
     }
 
     private let state = Mutex(State())
@@ -52,7 +57,7 @@ final class NoteSync: CKSyncEngineDelegate {
         let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
         for case .deleteRecord(let id) in changes {
             guard let row = try? store.row(id.recordName) else { continue }
-            state.withLock { $0.sending[id] = row.revision }
+            state.withLock { $0.sending[id] = Sending(revision: row.revision, picture: row.note.picture) }
         }
         return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { [store, self] id in
             guard let row = try? store.row(id.recordName), !row.isDeleted else {
@@ -60,20 +65,20 @@ final class NoteSync: CKSyncEngineDelegate {
                 syncEngine.state.remove(pendingRecordZoneChanges: [.saveRecord(id)])
                 return nil
             }
-            state.withLock { $0.sending[id] = row.revision }
+            state.withLock { $0.sending[id] = Sending(revision: row.revision, picture: row.note.picture) }
             return row.record()
         }
     }
 
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         do {
-            try handle(event, syncEngine)
+            try await handle(event, syncEngine)
         } catch {
             note(problem: "the notes' file: \(error)")
         }
     }
 
-    private func handle(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) throws {
+    private func handle(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) async throws {
         switch event {
         case .stateUpdate(let update):
             try store.setState(Self.stateName, JSONEncoder().encode(update.stateSerialization))
@@ -91,7 +96,7 @@ final class NoteSync: CKSyncEngineDelegate {
         case .sentRecordZoneChanges(let changes):
             for record in changes.savedRecords { try saved(record) }
             for id in changes.deletedRecordIDs { try deleted(id) }
-            for failure in changes.failedRecordSaves { try saveFailed(failure.record, failure.error, engine) }
+            for failure in changes.failedRecordSaves { try await saveFailed(failure.record, failure.error, engine) }
             for (id, error) in changes.failedRecordDeletes { try deletionFailed(id, error, engine) }
         case .willFetchRecordZoneChanges(let fetch):
             if fetch.startsOver { try store.doubtAll() }
@@ -124,14 +129,32 @@ final class NoteSync: CKSyncEngineDelegate {
 
     private func fetched(_ record: CKRecord) throws {
         try store.confirm(record.recordID.recordName)
+        let picture = try kept(record)
         try store.update(record.recordID.recordName) { row in
             // An edit of this device that is to be sent will be a conflict, and is merged then.
             if row?.isPending == true { return }
             var fetched = NoteRow(
-                note: Note(record), revision: row?.revision ?? 0, sentRevision: row?.sentRevision ?? 0)
-            fetched.agree(on: record)
+                note: Note(record, picture: picture), revision: row?.revision ?? 0,
+                sentRevision: row?.sentRevision ?? 0)
+            fetched.agree(on: record, picture: picture)
             row = fetched
         }
+    }
+
+    /// The program's copy of a record's picture: the SDK's own file goes when nobody has the record any more.
+    private func kept(_ record: CKRecord) throws -> URL? {
+        guard let asset = record["picture"] as? CKAsset else { return nil }
+        guard let file = asset.fileURL else {
+            note(problem: "\(record["title"] ?? record.recordID.recordName): its picture can't be fetched")
+            return nil
+        }
+        // The same picture stays the same file: so it is told whether somebody has changed it.
+        if let known = try store.row(record.recordID.recordName)?.base?.picture,
+            FileManager.default.contentsEqual(atPath: known.path, andPath: file.path)
+        {
+            return known
+        }
+        return try store.keep(file)
     }
 
     private func deletedElsewhere(_ id: CKRecord.ID) throws {
@@ -149,30 +172,34 @@ final class NoteSync: CKSyncEngineDelegate {
     // MARK: What was sent
 
     private func saved(_ record: CKRecord) throws {
-        let revision = state.withLock { $0.sending.removeValue(forKey: record.recordID) }
+        let sending = state.withLock { $0.sending.removeValue(forKey: record.recordID) }
         try store.confirm(record.recordID.recordName)
         try store.update(record.recordID.recordName) { row in
-            row?.agree(on: record)
-            if let revision, let sent = row?.sentRevision { row?.sentRevision = max(revision, sent) }
+            // The record holds a picture only if it was sent; else the server has the one of before.
+            let former = row?.base?.picture
+            row?.agree(on: record, picture: sending.map(\.picture) ?? former)
+            if let sending, let sent = row?.sentRevision { row?.sentRevision = max(sending.revision, sent) }
         }
     }
 
     private func deleted(_ id: CKRecord.ID) throws {
-        let revision = state.withLock { $0.sending.removeValue(forKey: id) }
+        let sending = state.withLock { $0.sending.removeValue(forKey: id) }
         try store.update(id.recordName) { row in
-            if row?.isDeleted == true, row?.revision == revision { row = nil }
+            if row?.isDeleted == true, row?.revision == sending?.revision { row = nil }
         }
     }
 
-    private func saveFailed(_ record: CKRecord, _ error: CKError, _ engine: CKSyncEngine) throws {
+    private func saveFailed(_ record: CKRecord, _ error: CKError, _ engine: CKSyncEngine) async throws {
         let id = record.recordID
         switch error.code {
         case .serverRecordChanged:
-            guard let theirs = error.serverRecord else { break }
+            // The error has the server's record without its files.
+            guard let theirs = try? await engine.database.record(for: id) else { break }
+            let picture = try kept(theirs)
             try store.update(id.recordName) { row in
                 guard var mine = row else { return }
-                mine.note = mine.note.merged(with: Note(theirs), base: mine.base)
-                mine.agree(on: theirs)
+                mine.note = mine.note.merged(with: Note(theirs, picture: picture), base: mine.base)
+                mine.agree(on: theirs, picture: picture)
                 mine.revision += 1
                 row = mine
             }

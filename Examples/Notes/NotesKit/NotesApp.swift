@@ -36,9 +36,11 @@ public final class NotesApp: Sendable {
     }
 
     /// Adds a note.
+    ///
+    /// - Parameter picture: A file, which is copied; nil: no picture.
     @discardableResult
-    public func add(title: String, text: String) throws -> Note {
-        let note = Note(title: title, text: text)
+    public func add(title: String, text: String, picture: URL? = nil) throws -> Note {
+        let note = Note(title: title, text: text, picture: try picture.map { try store.keep($0) })
         try store.update(note.id) { $0 = NoteRow(note: note, revision: 1) }
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(Note.recordID(note.id))])
         return note
@@ -55,6 +57,12 @@ public final class NotesApp: Sendable {
             row!.revision += 1
         }
         if isThere { engine.state.add(pendingRecordZoneChanges: [.saveRecord(Note.recordID(id))]) }
+    }
+
+    /// Gives a note another picture, which is copied, or none.
+    public func setPicture(_ picture: URL?, of id: String) throws {
+        let copy = try picture.map { try store.keep($0) }
+        try edit(id) { $0.picture = copy }
     }
 
     /// Deletes a note. For one that is not there this does nothing.

@@ -8,6 +8,7 @@ let help = """
     notes-example FILE list                 the notes, with their ids
     notes-example FILE add TITLE TEXT       adds a note
     notes-example FILE edit ID TEXT         changes its text
+    notes-example FILE picture ID PICTURE   gives it a picture, a file
     notes-example FILE delete ID            deletes it
     notes-example FILE sync                 sends and fetches now
     Edits need no network: the next sync sends them.
@@ -27,9 +28,12 @@ do {
         container: .default(), file: URL(fileURLWithPath: file), automaticallySync: false)
     switch (command, values.count) {
     case ("list", 0):
-        for note in try app.notes() { print("\(note.id)  \(note.title): \(note.text)") }
+        for note in try app.notes() {
+            print("\(note.id)  \(note.title): \(note.text)" + (note.picture.map { " [\($0.path)]" } ?? ""))
+        }
     case ("add", 2): print(try app.add(title: values[0], text: values[1]).id)
     case ("edit", 2): try app.edit(values[0]) { $0.text = values[1] }
+    case ("picture", 2): try app.setPicture(URL(fileURLWithPath: values[1]), of: values[0])
     case ("delete", 1): try app.delete(values[0])
     case ("sync", 0):
         try await app.syncNow()

@@ -63,6 +63,49 @@ struct NotesExampleTests {
         }
     }
 
+    @Test("has a note's picture on every device, and the later one where two devices changed it")
+    func pictures() async throws {
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada")
+            let (first, second) = (try app(phone), try app(server.device(of: "ada")))
+            func file(_ content: String) throws -> URL {
+                let file = phone.stateFolder.appendingPathComponent(UUID().uuidString)
+                try Data(content.utf8).write(to: file)
+                return file
+            }
+            func pictures(_ app: NotesApp) throws -> [String?] {
+                try app.notes().map { try $0.picture.map { try String(contentsOf: $0, encoding: .utf8) } }
+            }
+            let original = try file("sea")
+            let note = try first.add(title: "Sea", text: "", picture: original)
+            try FileManager.default.removeItem(at: original)
+            try await first.syncNow()
+            try await second.syncNow()
+            #expect(try pictures(first) == ["sea"] && pictures(second) == ["sea"])
+            // A changed text is no changed picture.
+            try second.edit(note.id) { $0.text = "at night" }
+            try await second.syncNow()
+            try first.setPicture(file("sea at night"), of: note.id)
+            try await first.syncNow()
+            try await second.syncNow()
+            #expect(try texts(first) == ["Sea": "at night"] && texts(second) == ["Sea": "at night"])
+            #expect(try pictures(first) == ["sea at night"] && pictures(second) == ["sea at night"])
+            // Both change it: the later edit's stays, on both.
+            try first.setPicture(file("one"), of: note.id)
+            try second.setPicture(file("two"), of: note.id)
+            try await first.syncNow()
+            try await second.syncNow()
+            try await first.syncNow()
+            #expect(try pictures(first) == ["two"] && pictures(second) == ["two"])
+            try second.setPicture(nil, of: note.id)
+            try await second.syncNow()
+            try await first.syncNow()
+            #expect(try pictures(first) == [nil] && pictures(second) == [nil])
+            #expect(first.problems + second.problems == [])
+            #expect(try first.pendingCount == 0 && second.pendingCount == 0)
+        }
+    }
+
     @Test("deletes a note everywhere, unless another device has changed it meanwhile")
     func deletions() async throws {
         try await TestServer.run { server in
