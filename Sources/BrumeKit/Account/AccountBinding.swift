@@ -16,6 +16,8 @@ final class AccountBinding: Sendable {
     /// Transfers of assets wait for these: what is fetched does not wait behind what is sent.
     let uploadTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
     let downloadTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
+    /// The ids of uploads that are under way.
+    let uploadsUnderWay = Lock<Set<UploadID>>([])
     private let state = Lock(State())
 
     private struct State {

@@ -1,3 +1,4 @@
+internal import BrumeLock
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeSystem
@@ -20,14 +21,13 @@ extension AccountBinding {
     /// Uploads a file for records of a zone, when it is its turn.
     ///
     /// - Parameters:
-    ///   - expected: What the content has to be; nil for whatever it is. Then the server is sent all of it, whatever it
-    ///     has of an earlier upload.
+    ///   - expected: What the content has to be, where the server is to be sent all of it, whatever it has of an earlier
+    ///     upload. Nil: whatever it is.
     ///   - progress: Gets how many bytes the server was sent.
     /// - Returns: The asset, with the receipt by which a save names it.
     func upload(
         _ url: URL, to zone: ZoneID, of database: DatabaseScope, expecting expected: AssetChecksum? = nil,
-        options: CallOptions,
-        progress: (Int) -> Void
+        options: CallOptions, progress: (Int) -> Void
     ) async throws(CKError) -> Asset {
         try await uploadTurns.run { () throws(CKError) in
             try options.checkDeadline()
@@ -39,20 +39,19 @@ extension AccountBinding {
     }
 
     private func upload(
-        _ file: AssetFile, to zone: ZoneID, of database: DatabaseScope, expecting expected: AssetChecksum? = nil,
-        options: CallOptions,
-        progress: (Int) -> Void
+        _ file: AssetFile, to zone: ZoneID, of database: DatabaseScope, expecting expected: AssetChecksum?,
+        options: CallOptions, progress: (Int) -> Void
     ) async throws(CKError) -> Asset {
         let checksum: AssetChecksum
         do throws(AssetError) { checksum = try file.checksum(isCancelled: { Task.isCancelled }) } catch {
             throw CKError(error)
         }
         if let expected, checksum != expected { throw CKError(AssetError.fileModified(file.path)) }
-        let id =
-            expected != nil
-            ? UploadID(ContainerCore.newOperationID())
-            : uploadID(of: checksum, byteCount: file.byteCount, to: zone, of: database)
-        guard let id else { preconditionFailure("an id has 16 bytes") }
+        let usual = uploadID(of: checksum, byteCount: file.byteCount, to: zone, of: database)
+        // Two that are under way don't wait for each other.
+        let isFirst = uploadsUnderWay.withLock { $0.insert(usual).inserted }
+        defer { if isFirst { _ = uploadsUnderWay.withLock { $0.remove(usual) } } }
+        let id = isFirst && expected == nil ? usual : AccountBinding.newUploadID()
         let request = UploadRequest(database: database, zone: zone, id: id, byteCount: UInt64(file.byteCount))
         let opening = CoderPool.with { $0.encodeUploadMessage(.begin(request)) }
         // What the server had when an upload went on.
@@ -79,14 +78,21 @@ extension AccountBinding {
     /// don't wait for each other.
     private func uploadID(
         of checksum: AssetChecksum, byteCount: Int, to zone: ZoneID, of database: DatabaseScope
-    ) -> UploadID? {
+    ) -> UploadID {
         let device = try? DeviceIdentity.load(
             folder: configuration.resolvedStateFolder(), token: configuration.token)
         // Without an id of the device the first call fails, and says why.
-        guard let device else { return UploadID(ContainerCore.newOperationID()) }
+        guard let device else { return AccountBinding.newUploadID() }
         var source = device + checksum.bytes
         source += Array("\(byteCount)\n\(database.rawValue)\n\(zone.owner)\n\(zone.name)".utf8)
-        return UploadID(Array(SHA256.digest(source).prefix(16)))
+        return AccountBinding.uploadID(Array(SHA256.digest(source).prefix(16)))
+    }
+
+    private static func newUploadID() -> UploadID { uploadID(ContainerCore.newOperationID()) }
+
+    private static func uploadID(_ bytes: [UInt8]) -> UploadID {
+        guard let id = UploadID(bytes) else { preconditionFailure("an id has 16 bytes") }
+        return id
     }
 
     private func send(
@@ -231,7 +237,7 @@ extension AccountBinding {
 }
 
 extension CKError {
-    /// Whether a transfer that ended with it is only too early. The operation's deadline bounds how often.
+    /// Whether a transfer that ended with it is only too early.
     var tellsToWait: Bool { code == .requestRateLimited || code == .zoneBusy }
 
     /// Whether a transfer that ended with it may be begun again where it stopped.

@@ -51,6 +51,7 @@ struct TransferTests {
         let records = try (0..<30).map { number in
             let record = record("r\(number)")
             record["photo"] = try file("p\(number)", content(5_000 + number, UInt8(number)))
+            record["cover"] = try file("c\(number)", content(1_500_000))
             record["pages"] = [
                 try file("a\(number)", content(number, 50)), try file("b\(number)", content(number + 1, 90)),
             ]
@@ -62,6 +63,7 @@ struct TransferTests {
         for (number, record) in records.enumerated() {
             let record = try #require(fetched[record.recordID]).get()
             #expect(try read(record["photo"]) == content(5_000 + number, UInt8(number)))
+            #expect(try read(record["cover"]).count == 1_500_000)
             let pages = try #require(record["pages"] as? [CKAsset])
             #expect(try pages.map { try read($0) } == [content(number, 50), content(number + 1, 90)])
         }
