@@ -21,8 +21,8 @@ extension AccountBinding {
     /// Uploads a file for records of a zone, when it is its turn.
     ///
     /// - Parameters:
-    ///   - expected: What the content has to be, where the server is to be sent all of it, whatever it has of an earlier
-    ///     upload. Nil: whatever it is.
+    ///   - expected: What the content has to be, where the server is to be sent all of it, whatever it has of an
+    ///     earlier upload. Nil: whatever it is.
     ///   - progress: Gets how many bytes the server was sent.
     /// - Returns: The asset, with the receipt by which a save names it.
     func upload(
