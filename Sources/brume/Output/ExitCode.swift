@@ -20,7 +20,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .conflict: "somebody else was first: the record changed, the account exists, the folder is in use"
         case .notPermitted: "not authenticated, or not permitted"
         case .unreachable: "the server can't be reached, or is not ready"
-        case .damaged: "verify, restore, health or the start of a server found damage in the data folder or backup"
+        case .damaged:
+            "verify, backup, restore, health or the start of a server found damage in the data folder or backup"
         case .diskFailed:
             "serve or dev stopped: the journal can't be written or synced; what was acknowledged is on the disk"
         }
