@@ -147,6 +147,8 @@ extension CKDatabase.RecordModification.Part {
             var saves: [OutgoingRecord] = []
             for index in isWhole(zone) ? Array(zone.saves.indices) : missing {
                 guard let anew = zone.saves[index].uploadingAnew(request.savePolicy) else { continue }
+                // One that names no asset fails for another reason, and does so again.
+                if missing.contains(index), anew.sent.local.assets.isEmpty { continue }
                 saves.append(anew)
             }
             // One that stays as it was fails its zone again.
