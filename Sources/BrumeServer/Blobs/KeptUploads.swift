@@ -1,15 +1,16 @@
 internal import BrumeModel
 internal import BrumeStore
 
-/// The uploads to a database of which something is kept and that nobody has open: a few of each user, since nobody has
-/// asked for their room. Those that were left longest ago go first; the one that was left last stays, whatever it has.
+/// The uploads to a database of which something is kept and that nobody has open: some of each user, since nobody has
+/// asked for their room.
 ///
 /// Where they are too many, those that have become blobs go before all others: they are notes for clients that did not
-/// get their answers, while the others hold what would have to be sent again. After a restart of the server nobody
-/// knows the order in which they were left.
+/// get their answers, while the others hold what would have to be sent again. Of each kind those that were left longest
+/// ago go first; after a restart of the server nobody knows that order. Of the uploads to go on with, the one that was
+/// left last stays, however large it is.
 struct KeptUploads {
-    /// As many as an app has under way when its device loses the network.
-    static let perUser = 16
+    /// More than an app has under way when its devices lose the network.
+    static let perUser = 64
     /// Bytes of a user's uploads that are kept together.
     static let bytesPerUser: UInt64 = 1024 * 1024 * 1024
 
@@ -37,14 +38,14 @@ struct KeptUploads {
         kept.append(Kept(upload: upload, byteCount: byteCount))
         var forgotten: [BlobUpload.Identity] = []
         while kept.count > KeptUploads.perUser {
-            let index = kept.dropLast().firstIndex { $0.byteCount == 0 } ?? 0
-            forgotten.append(kept.remove(at: index).upload)
+            forgotten.append(kept.remove(at: kept.firstIndex { $0.byteCount == 0 } ?? 0).upload)
         }
         var bytes = kept.reduce(0) { $0 + $1.byteCount }
-        while kept.count > 1, bytes > KeptUploads.bytesPerUser {
-            let oldest = kept.removeFirst()
-            bytes -= oldest.byteCount
-            forgotten.append(oldest.upload)
+        while bytes > KeptUploads.bytesPerUser, let oldest = kept.firstIndex(where: { $0.byteCount > 0 }),
+            oldest != kept.lastIndex(where: { $0.byteCount > 0 })
+        {
+            bytes -= kept[oldest].byteCount
+            forgotten.append(kept.remove(at: oldest).upload)
         }
         uploads[upload.user] = kept
         return forgotten
