@@ -147,28 +147,33 @@ package final class FolderBlobStore: BlobStore {
         _ names: [BlobName], of database: DatabaseID, for account: ClientShare.Key,
         then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void
     ) {
-        find(names[...], [:], of: database, for: account, in: threads.makeLane(), then: done)
+        find(names[...], Found(), of: database, for: account, in: threads.makeLane(), then: done)
+    }
+
+    /// What a search has found so far.
+    ///
+    /// `@unchecked Sendable`: used in the search's lane alone.
+    private final class Found: @unchecked Sendable {
+        var byteCounts: [BlobName: UInt64] = [:]
     }
 
     /// Looks for some, and for the others when everybody else has had their turns.
     private func find(
-        _ names: ArraySlice<BlobName>, _ before: [BlobName: UInt64], of database: DatabaseID,
-        for account: ClientShare.Key, in lane: DiskThreads.Lane,
-        then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void
+        _ names: ArraySlice<BlobName>, _ found: Found, of database: DatabaseID, for account: ClientShare.Key,
+        in lane: DiskThreads.Lane, then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void
     ) {
         threads.add(
             { [self] in
                 let folder = folder(of: database)
-                var found = before
                 do throws(DiskError) {
                     for name in names.prefix(FolderBlobStore.foundTogether) where try folder.isDurable(name) {
-                        found[name] = try folder.contentByteCount(of: name)
+                        found.byteCounts[name] = try folder.contentByteCount(of: name)
                     }
                 } catch {
                     return done(.failure(failure(error)))
                 }
                 let rest = names.dropFirst(FolderBlobStore.foundTogether)
-                if rest.isEmpty { return done(.success(found)) }
+                if rest.isEmpty { return done(.success(found.byteCounts)) }
                 find(rest, found, of: database, for: account, in: lane, then: done)
             }, in: lane, of: account)
     }
@@ -213,7 +218,7 @@ package final class FolderBlobStore: BlobStore {
                 do throws(DiskError) {
                     let names = try folder(of: database).blobs(inBucket: bucket)
                     if names.isEmpty { return done(.success([:])) }
-                    find(names[...], [:], of: database, for: .operator, in: threads.makeLane(), then: done)
+                    find(names[...], Found(), of: database, for: .operator, in: threads.makeLane(), then: done)
                 } catch {
                     done(.failure(failure(error)))
                 }

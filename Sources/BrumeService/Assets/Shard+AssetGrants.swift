@@ -17,7 +17,7 @@ extension Shard {
             return runWithTrees(request, in: loaded, identity: identity, share: share, give)
         }
         loaded.slicedWorkCount += 1
-        let goOn = OnLoop<Result<[BlobName: UInt64], BlobFailure>> { [self] result in
+        let decide = OnLoop<Result<[BlobName: UInt64], BlobFailure>> { [self] result in
             loaded.slicedWorkCount -= 1
             if loaded.isLost { return give(.failure(.databaseLost), loaded.lastPosition) }
             guard server.isStillValid(identity) else {
@@ -35,7 +35,7 @@ extension Shard {
         }
         let loop = loop
         store.find(unknown.map { BlobName($0) }, of: loaded.database.id, for: share.key) { result in
-            loop.execute { goOn.body(result) }
+            loop.execute { [self] in takeTurn(of: share.key) { decide.body(result) } }
         }
     }
 

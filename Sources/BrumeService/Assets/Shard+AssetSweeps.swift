@@ -57,18 +57,33 @@ extension Shard {
             return
         }
         let bucket = UInt8(loaded.nextBlobFolder)
+        let removedCount = loaded.removedBlobCount
         loaded.nextBlobFolder += 1
         // The database may leave the memory meanwhile: then nobody needs to know.
         let done = OnLoop<Result<[BlobName: UInt64], BlobFailure>> { [self] result in
             guard case .success(let found) = result else { return }
-            for (name, byteCount) in found where loaded.database.blobs.isUnknown(name) {
-                loaded.database.blobs.found(name, byteCount: byteCount, now: nowSeconds)
-            }
+            // One of them may have been removed since it was seen: they are looked at once more.
+            if loaded.removedBlobCount != removedCount { return loaded.nextBlobFolder = Int(bucket) }
+            // In an order that is always the same.
+            takeIn(found.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }[...], of: loaded)
         }
         let loop = loop
         store.list(bucket, of: loaded.database.id) { result in
             loop.execute { done.body(result) }
         }
+    }
+
+    /// Notes files that were found, some now and the rest in later turns.
+    private func takeIn(_ found: ArraySlice<(key: BlobName, value: UInt64)>, of loaded: LoadedDatabase) {
+        for (name, byteCount) in found.prefix(ServiceLimits.assetsReleasedPerTurn)
+        where loaded.database.blobs.isUnknown(name) {
+            loaded.database.blobs.found(name, byteCount: byteCount, now: nowSeconds)
+        }
+        let rest = found.dropFirst(ServiceLimits.assetsReleasedPerTurn)
+        if rest.isEmpty { return }
+        // What is not known yet is not removed in between.
+        let next = OnLoop<Void> { [self] in takeIn(rest, of: loaded) }
+        loop.execute { next.body(()) }
     }
 
     /// Removes the files of what nothing needs. A database stays in memory until they are removed: it has marked them,
@@ -84,6 +99,7 @@ extension Shard {
             loaded.slicedWorkCount -= 1
             let failed = Set(failed)
             for name in names where !failed.contains(name) { loaded.database.blobs.removed(name) }
+            loaded.removedBlobCount += names.count - failed.count
             figures.assets.removedFiles += UInt64(names.count - failed.count)
             loaded.noteUse()
             databases.measure(loaded)

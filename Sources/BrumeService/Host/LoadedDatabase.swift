@@ -36,6 +36,8 @@ package final class LoadedDatabase {
     var isReleasing = false
     /// The next of the 256 folders of its assets that is looked through for what nobody knows.
     var nextBlobFolder = 0
+    /// How many files of its assets were removed since it was loaded.
+    var removedBlobCount = 0
     /// Work on it that takes several turns: queries, transfers of assets, and its emptying.
     var slicedWorkCount = 0
 

@@ -38,7 +38,7 @@ package struct BlobName: Hashable, Sendable {
     }
 
     /// The checksum's bytes, and those of the generation, the most significant one first.
-    var bytes: [UInt8] { checksum.bytes + generationBytes }
+    package var bytes: [UInt8] { checksum.bytes + generationBytes }
 
     private var generationBytes: [UInt8] { withUnsafeBytes(of: generation.bigEndian) { Array($0) } }
 }
