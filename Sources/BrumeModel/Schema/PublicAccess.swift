@@ -32,6 +32,14 @@ package final class PublicAccess: Sendable {
         return permissions
     }
 
+    /// Whether the caller may make or change records of some type whose fields hold assets.
+    package var maySaveAssets: Bool {
+        schema.recordTypes.contains { name, type in
+            type.fields.contains { $0.type.element == .asset }
+                && !permissions(type: name, isCreator: true).isDisjoint(with: [.create, .write])
+        }
+    }
+
     package func may(_ permission: Permissions, type: String, creator: String) -> Bool {
         permissions(type: type, isCreator: creator == user).contains(permission)
     }

@@ -89,9 +89,20 @@ extension Database {
         switch zoneIndex(of: zone, for: caller) {
         case .failure(let error): return error
         case .success(let index):
-            if isOwn(caller) { return nil }
+            if id.scope == .public { return refusal(ofPublicUploadBy: caller) }
+            if caller.isOwner { return nil }
             return member(caller, ofZoneAt: index)?.mayWrite == true ? nil : ZoneBatch.isReadOnly
         }
+    }
+
+    /// Those who may save no asset would fill the quota of all with what no record comes to name. In development
+    /// whoever saves may make new types and fields.
+    private func refusal(ofPublicUploadBy caller: Caller) -> ServiceError? {
+        guard id.environment == .production, let access = caller.access, !access.maySaveAssets else { return nil }
+        return ServiceError(
+            .permissionFailure,
+            "the caller may make or change no record type of production that has an asset: deploy a field for it, or"
+                + " GRANT CREATE or WRITE to a role of theirs")
     }
 
     /// The asset that a field names, of a record that the caller may see. What they may not see is as good as gone.

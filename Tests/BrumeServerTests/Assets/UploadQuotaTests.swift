@@ -239,6 +239,20 @@ struct UploadQuotaTests {
         #expect(refusal(isOwner: true, pending: 19_000_000, and: 1_000_000) == nil)
     }
 
+    @Test("others than the owner are stopped by half of what was removed lately, and are not told by what")
+    func removedAssetsOfOthers() {
+        func refusal(isOwner: Bool, unneeded: UInt64) -> ServiceError? {
+            UploadQuota(
+                StorageQuota(limitBytes: 20 * Self.mega), of: .private, Caller(user: "_u", isOwner: isOwner), 1 << 30
+            ).refusal(unneededByteCount: unneeded)
+        }
+        #expect(refusal(isOwner: false, unneeded: 10_000_000) == nil)
+        let full = refusal(isOwner: false, unneeded: 10_000_001)
+        #expect(full?.code == .quotaExceeded && full?.message.contains("removed") == false)
+        #expect(refusal(isOwner: true, unneeded: 20_000_000) == nil)
+        #expect(refusal(isOwner: true, unneeded: 20_000_001)?.code == .quotaExceeded)
+    }
+
     @Test("without a quota, uploads that no record names have a limit of their own")
     func noQuota() throws {
         let server = try SteppedServer()

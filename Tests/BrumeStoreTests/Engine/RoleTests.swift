@@ -50,6 +50,29 @@ struct RoleTests {
         return Caller(user: user, isOwner: false, access: access)
     }
 
+    @Test("who may save no asset in production uploads none there; in development everybody may make a type")
+    func uploads() throws {
+        func refusal(
+            _ grants: String, fields: String = "picture LIST<ASSET>, ", _ environment: Environment,
+            roles: Set<String> = []
+        ) throws -> ErrorCode? {
+            let schema = "DEFINE SCHEMA\nCREATE ROLE Editor;\nRECORD TYPE Desk (\(fields)\(grants));"
+            let access = PublicAccess(
+                schema: try SchemaParser.parse(schema),
+                place: SchemaPlace(container: "iCloud.app", environment: environment), user: Self.other, roles: roles)
+            let id = DatabaseID(container: "iCloud.app", environment: environment, scope: .public, owner: "")
+            return Database(id: id, epoch: 1).refusal(
+                ofUploadTo: .defaultZone, by: Caller(user: Self.other, isOwner: false, access: access))?.code
+        }
+        let editors = "GRANT READ TO \"_world\", GRANT CREATE TO Editor"
+        #expect(try refusal(editors, .production) == .permissionFailure)
+        #expect(try refusal(editors, .production, roles: ["Editor"]) == nil)
+        #expect(try refusal(editors, .development) == nil)
+        #expect(try refusal("GRANT WRITE TO \"_creator\"", .production) == nil)
+        #expect(try refusal("GRANT CREATE TO \"_icloud\"", .production) == nil)
+        #expect(try refusal("GRANT CREATE TO \"_icloud\"", fields: "", .production) == .permissionFailure)
+    }
+
     /// A public database with a record of each type that the author made.
     private func database() throws -> Database {
         let database = Database(id: Desk.publicID, epoch: 1)
