@@ -32,7 +32,7 @@ extension FolderCopy {
                 if let adopt, try adopt(path) {
                     progress(try disk.size(of: input))
                 } else {
-                    try copy(input, to: path, on: target, progress: progress)
+                    try copy(input, to: path, on: target, reading: readAsset, progress: progress)
                 }
             }
             try target.syncDirectory(bucket.path)
@@ -47,14 +47,14 @@ extension FolderCopy {
                 let path = bucket.path(of: name)
                 guard let input = try files.open(path) else { continue }
                 defer { disk.close(input) }
-                try add(input, named: path, to: &writer, progress: progress)
+                try add(input, named: path, to: &writer, reading: readAsset, progress: progress)
             }
         }
     }
 
     /// Reads a part of an asset's file. What the disk does not give is zeros in the copy: one photo that can't be read
     /// must not keep all else from being backed up, and whoever verifies the copy finds it.
-    func readAsset(_ input: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
+    private func readAsset(_ input: DiskFile, at offset: UInt64, length: Int) throws(DiskError) -> [UInt8] {
         do throws(DiskError) {
             return try disk.read(input, at: offset, length: length)
         } catch {

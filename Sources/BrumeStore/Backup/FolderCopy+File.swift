@@ -43,12 +43,13 @@ extension FolderCopy {
     ) throws(DiskError) {
         let input = try disk.openForReading(path)
         defer { disk.close(input) }
-        try add(input, named: path, to: &writer, progress: progress)
+        try add(input, named: path, to: &writer, reading: disk.read, progress: progress)
     }
 
     /// Adds an open file.
     func add(
-        _ input: DiskFile, named path: String, to writer: inout BackupFileWriter, progress: (UInt64) -> Void
+        _ input: DiskFile, named path: String, to writer: inout BackupFileWriter, reading read: Reading,
+        progress: (UInt64) -> Void
     ) throws(DiskError) {
         // An open file does not change: a newer one that takes its place meanwhile is another file.
         let size = try disk.size(of: input)
@@ -56,7 +57,7 @@ extension FolderCopy {
         var offset: UInt64 = 0
         while offset < size {
             let length = Int(min(UInt64(StoreLimits.backupBlockBytes), size - offset))
-            let bytes = try read(input, of: path, at: offset, length: length)
+            let bytes = try read(input, offset, length)
             guard bytes.count == length else {
                 throw DiskError(call: "read", path: path, message: "the file became shorter while it was copied")
             }

@@ -144,32 +144,27 @@ package struct FolderCopy: Sendable {
     private func copy(_ path: String, to target: any Disk, progress: (UInt64) -> Void) throws(DiskError) {
         let input = try disk.openForReading(path)
         defer { disk.close(input) }
-        try copy(input, to: path, on: target, progress: progress)
+        try copy(input, to: path, on: target, reading: disk.read, progress: progress)
     }
+
+    /// How a part of a file is read that is copied.
+    typealias Reading = (_ file: DiskFile, _ offset: UInt64, _ length: Int) throws(DiskError) -> [UInt8]
 
     /// Copies an open file.
     func copy(
-        _ input: DiskFile, to path: String, on target: any Disk, progress: (UInt64) -> Void
+        _ input: DiskFile, to path: String, on target: any Disk, reading read: Reading, progress: (UInt64) -> Void
     ) throws(DiskError) {
         let output = try target.create(path)
         defer { target.close(output) }
         var offset: UInt64 = 0
         while true {
-            let bytes = try read(input, of: path, at: offset, length: FolderCopy.chunkBytes)
+            let bytes = try read(input, offset, FolderCopy.chunkBytes)
             if !bytes.isEmpty { try target.write(bytes, to: output, at: offset) }
             offset += UInt64(bytes.count)
             progress(UInt64(bytes.count))
             if bytes.count < FolderCopy.chunkBytes { break }
         }
         try target.sync(output)
-    }
-
-    /// Reads a part of a file; see ``readAsset(_:at:length:)``.
-    func read(
-        _ input: DiskFile, of path: String, at offset: UInt64, length: Int
-    ) throws(DiskError) -> [UInt8] {
-        BlobFiles.isPath(path)
-            ? try readAsset(input, at: offset, length: length) : try disk.read(input, at: offset, length: length)
     }
 
     private static func size(of path: String, on disk: any Disk) throws(DiskError) -> UInt64 {
