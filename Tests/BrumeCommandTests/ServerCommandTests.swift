@@ -7,6 +7,13 @@ internal import Testing
 
 @Suite("The executable as a server", .serialized)
 struct ServerCommandTests {
+    @Test("an asset limit that no store takes is refused at the start")
+    func assetLimit() throws {
+        let folder = try TestFolder()
+        let started = try CommandRun(["serve", "--data", folder.path + "/data", "--asset-limit", "100GiB"], in: folder)
+        #expect(started.status == ExitCode.usage.rawValue && started.errors.contains("64GiB at most"))
+    }
+
     @Test("dev is ready with accounts, stops in order, and leaves nothing behind")
     func dev() throws {
         let server = try ServerProcess.dev(folder: TestFolder(), arguments: ["--accounts", "alice,bob"])

@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 internal import Foundation
 
 /// The files of a record's assets on this device, by the assets that the server keeps.
@@ -45,7 +45,7 @@ extension Asset {
 
 extension FieldValue {
     /// The assets of the value, in their order.
-    var assets: [Asset] {
+    package var assets: [Asset] {
         switch self {
         case .asset(let asset): [asset]
         case .assets(let assets): assets

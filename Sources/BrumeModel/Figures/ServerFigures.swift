@@ -120,7 +120,7 @@ package struct ServerFigures: Equatable, Sendable {
         package var downloadedBytes: UInt64 = 0
         /// Files that were removed because no record named them any more.
         package var removedFiles: UInt64 = 0
-        /// Of the databases in memory: bytes that records name.
+        /// Bytes that records of the databases in memory name.
         package var namedBytes: UInt64 = 0
         /// Bytes of uploads that no record has named yet.
         package var pendingBytes: UInt64 = 0

@@ -92,7 +92,7 @@ package final class DatabaseCache: @unchecked Sendable {
 
     /// What the databases in memory take, without the events that are kept for devices.
     var databaseBytes: Int { databases.databaseBytes }
-    /// Of the databases in memory, about: contents of assets on the disk.
+    /// About how many bytes of assets the databases in memory have on the disk.
     var assetBytes: LoadedDatabases.AssetBytes { databases.assetBytes }
 
     /// Measures some of those that changed; returns whether there are more.

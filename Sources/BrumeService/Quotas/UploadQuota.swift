@@ -63,8 +63,8 @@ struct UploadQuota {
         if unneededByteCount <= limit { return nil }
         return ServiceError(
             .quotaExceeded,
-            "assets that were removed from records take as much of the disk as the quota allows, until they are a day old:"
-                + " try again then")
+            "assets that were removed from records take as much of the disk as the quota allows, until they are a day"
+                + " old: try again then")
     }
 
     /// Why others than the owner may not upload so many bytes more: together they have at most half of the quota for

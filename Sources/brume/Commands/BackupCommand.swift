@@ -25,8 +25,9 @@ enum BackupCommand {
             Certificates are not.
             """,
             """
-            Assets are copied with their contents, those of uploads that are not finished left out. An asset that the disk does not \
-            give, or not as it was, does not keep the rest from being backed up: the command names it, and its exit code is 7.
+            Assets are copied with their contents, those of uploads that are not finished left out. An asset that the \
+            disk does not give, or not as it was, does not keep the rest from being backed up: the command names it, \
+            and its exit code is 7.
             """,
             """
             A file is compressed and can be read by its owner only (mode 0600). A target that ends in a slash is a folder, \

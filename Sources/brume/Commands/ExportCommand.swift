@@ -23,9 +23,9 @@ enum ExportCommand {
             end. The default zone keeps no history: of what is changed there meanwhile, the export holds some.
             """,
             """
-            The contents of assets are files of a folder beside FILE, each once, named by the SHA-256 of what is in it. Standard output \
-            has no place beside it: name one with --assets, or they are left out, and import saves none of their records. A content that the \
-            server does not give is told of (exit code 1).
+            The contents of assets are files of a folder beside FILE, each once, named by the SHA-256 of what is in \
+            it. Standard output has no place beside it: name one with --assets, or they are left out, and import saves \
+            none of their records. A content that the server does not give is told of (exit code 1).
             """,
             "Shares are left out: whom they are for, and their URLs, are the server's that keeps them. A backup holds them.",
             CommandOptions.clientNote,
@@ -148,8 +148,8 @@ enum ExportCommand {
         if counts.unfetched > 0 {
             Terminal.printError(
                 """
-                brume: the files of the assets of \(CountText.text(counts.unfetched, "record")) are left out; --assets DIR \
-                gives them a place
+                brume: the files of the assets of \(CountText.text(counts.unfetched, "record")) are left out; \
+                --assets DIR gives them a place
                 """)
         }
         // The standard output is the export itself.

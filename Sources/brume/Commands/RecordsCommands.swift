@@ -18,8 +18,8 @@ enum RecordsCommands {
             notes: [
                 "With --json one record a line.",
                 """
-                Files of assets are named RECORD.KEY, in a list RECORD.KEY.1 and so on; none is overwritten. Without --assets \
-                a record shows which it has.
+                Files of assets are named RECORD.KEY, in a list RECORD.KEY.1 and so on; none is overwritten. Without \
+                --assets a record shows which it has.
                 """, CommandOptions.clientNote,
             ],
             examples: ["brume records get Photos sea --assets ./photos"], body: .asynchronous(get)),
@@ -44,8 +44,8 @@ enum RecordsCommands {
                 {"reference": "…"}, {"asset": "FILE"}.
                 """,
                 """
-                key=@FILE, or key:asset=FILE, uploads a file as an asset; key:list=[{"asset": "FILE"}, …] several. An upload that \
-                was interrupted goes on where it was when the command is given again.
+                key=@FILE, or key:asset=FILE, uploads a file as an asset; key:list=[{"asset": "FILE"}, …] several. \
+                An upload that was interrupted goes on where it was when the command is given again.
                 """,
                 """
                 Fields that are not named stay, and so does the parent. When somebody else changes the record \

@@ -45,8 +45,8 @@ enum RestoreCommand {
             throw CommandError(
                 .damaged, "\(backup) lacks an asset: \(problem.file): \(problem.problem) (affects \(problem.affects))",
                 hint: """
-                    use another backup; brume restore --accept-loss restores all else, and brume verify \(backup) names every \
-                    asset that is missing or damaged
+                    use another backup; brume restore --accept-loss restores all else, and brume verify \(backup) \
+                    names every asset that is missing or damaged
                     """)
         }
         let copier = try FolderCopier(of: source.disk, named: backup, .idle)

@@ -89,8 +89,8 @@ enum ServeCommand {
             """,
             """
             While the disk is full, writes are refused with a time to come back; reading and notifications go on, but for \
-            what shows a commit that waits for room. Uploads of assets are refused before, with less than --asset-free of \
-            the disk. Any other failure of a write or a sync ends the server with exit code \
+            what shows a commit that waits for room. Uploads of assets are refused before, with less than --asset-free \
+            of the disk. Any other failure of a write or a sync ends the server with exit code \
             74: nothing is acknowledged after it, and a start on the mended disk finds everything that was.
             """,
             """

@@ -123,8 +123,8 @@ enum VerifyCommand {
             \(verification.batches == 1 ? "1 batch" : "\(verification.batches) batches"), \
             \(CountText.text(verification.entries, "commit"))
             snapshots: \(verification.snapshots)
-            holds:     \(CountText.text(verification.databases, "database")), \(CountText.text(verification.records, "record"))\
-            \(verification.assets.countText)
+            holds:     \(CountText.text(verification.databases, "database")), \
+            \(CountText.text(verification.records, "record"))\(verification.assets.countText)
             """)
         if verification.assets.unnamedCount > 0 {
             Terminal.print(

@@ -42,7 +42,7 @@ final class ExportAssets {
         failures[key] = nil
         let zoneID = zone == Names.defaultZone ? CKRecordZone.ID.default : CKRecordZone.ID(zoneName: zone)
         for (field, value) in record.fields.sorted(by: { $0.key < $1.key }) {
-            for (index, asset) in value.assetsInOrder.enumerated() {
+            for (index, asset) in value.assets.enumerated() {
                 let target = partial + "/" + asset.checksum.description
                 if FileSystem.exists(target) { continue }
                 do throws(CKError) {
@@ -106,9 +106,9 @@ struct ImportAssets {
     /// - Throws: ``ValueError`` where a content is missing, or another one than it is named; errors of the server.
     mutating func uploaded(_ record: Record, to zone: String) async throws -> Record {
         var record = record
-        for (key, value) in record.fields where !value.assetsInOrder.isEmpty {
+        for (key, value) in record.fields where !value.assets.isEmpty {
             var assets: [Asset] = []
-            for asset in value.assetsInOrder { assets.append(try await uploaded(asset, to: zone)) }
+            for asset in value.assets { assets.append(try await uploaded(asset, to: zone)) }
             if case .asset = value {
                 record.fields[key] = .asset(assets[0])
             } else {
@@ -135,16 +135,5 @@ struct ImportAssets {
 }
 
 extension Record {
-    var holdsAssets: Bool { fields.values.contains { !$0.assetsInOrder.isEmpty } }
-}
-
-extension FieldValue {
-    /// The assets of the value, in their order.
-    var assetsInOrder: [Asset] {
-        switch self {
-        case .asset(let asset): [asset]
-        case .assets(let assets): assets
-        default: []
-        }
-    }
+    var holdsAssets: Bool { fields.values.contains { !$0.assets.isEmpty } }
 }

@@ -54,7 +54,8 @@ extension TypedValue {
         if keys == ["asset"], let path = json["asset"]?.text { return try existing(file: path) }
         throw ValueError(
             message: "an object can't be stored; store its parts as fields, or it as text, or write "
-                + "{\"date\": …}, {\"bytes\": …}, {\"location\": [lat, lon]}, {\"reference\": …} or {\"asset\": \"FILE\"}"
+                + "{\"date\": …}, {\"bytes\": …}, {\"location\": [lat, lon]}, {\"reference\": …} or "
+                + "{\"asset\": \"FILE\"}"
         )
     }
 

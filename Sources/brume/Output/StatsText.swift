@@ -54,7 +54,8 @@ struct StatsText {
                 "assets",
                 "\(amount(counted.assets.uploads)) uploads of \(size(Int(clamping: counted.assets.uploadedBytes))), "
                     + "\(amount(counted.assets.downloads)) downloads of "
-                    + "\(size(Int(clamping: counted.assets.downloadedBytes))), \(group(now.assets.transfers)) under way; "
+                    + "\(size(Int(clamping: counted.assets.downloadedBytes))), "
+                    + "\(group(now.assets.transfers)) under way; "
                     + "\(size(Int(clamping: now.assets.namedBytes))) named by records in memory, "
                     + "\(size(Int(clamping: now.assets.pendingBytes))) not yet, "
                     + "\(size(Int(clamping: now.assets.unneededBytes))) no more, "

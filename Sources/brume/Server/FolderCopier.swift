@@ -133,8 +133,8 @@ struct FolderCopier {
             if !verification.isSound {
                 Terminal.print(
                     """
-                    the assets named above are missing or damaged in \(name), and so in the copy; all else is there. An \
-                    earlier backup may have them
+                    the assets named above are missing or damaged in \(name), and so in the copy; all else is \
+                    there. An earlier backup may have them
                     """)
             }
         }

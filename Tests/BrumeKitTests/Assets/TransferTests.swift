@@ -10,27 +10,19 @@ import Testing
 
 @Suite("Transfers of files", .timeLimit(.minutes(2)))
 struct TransferTests {
-    private let folder: TestFolder
+    private let pictures: PictureFolder
     private let server: RunningServer
 
     init() throws {
-        folder = try TestFolder()
+        pictures = try PictureFolder()
         server = try RunningServer()
     }
 
-    private func file(_ name: String, _ content: Data) throws -> CKAsset {
-        let url = URL(fileURLWithPath: folder.path + "/" + name)
-        try content.write(to: url)
-        return CKAsset(fileURL: url)
-    }
+    private func file(_ name: String, _ content: Data) throws -> CKAsset { try pictures.file(name, content) }
 
-    private func content(_ byteCount: Int, _ kind: UInt8 = 0) -> Data {
-        Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 / 7) &+ kind })
-    }
+    private func content(_ byteCount: Int, _ kind: UInt8 = 0) -> Data { PictureFolder.content(byteCount, kind) }
 
-    private func read(_ value: (any CKRecordValueProtocol)?) throws -> Data {
-        try Data(contentsOf: #require((value as? CKAsset)?.fileURL))
-    }
+    private func read(_ value: (any CKRecordValueProtocol)?) throws -> Data { try PictureFolder.read(value) }
 
     private func record(_ name: String) -> CKRecord {
         CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: name))
@@ -104,7 +96,7 @@ struct TransferTests {
         let token = try server.addAccount("ada")
         let proxy = try FaultyProxy(to: server.port)
         defer { proxy.close() }
-        let state = folder.path + "/state"
+        let state = pictures.folder.path + "/state"
         func launch() -> CKDatabase {
             server.device(token: token) {
                 $0.server = proxy.address

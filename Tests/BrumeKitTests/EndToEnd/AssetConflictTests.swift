@@ -9,20 +9,15 @@ import Testing
 
 @Suite("Files in records that are saved again", .timeLimit(.minutes(2)))
 struct AssetConflictTests {
-    private let folder: TestFolder
+    private let pictures: PictureFolder
     private let id = CKRecord.ID(recordName: "a")
 
-    init() throws { folder = try TestFolder() }
+    init() throws { pictures = try PictureFolder() }
 
-    private func file(_ name: String, _ content: String) throws -> CKAsset {
-        let url = URL(fileURLWithPath: folder.path + "/" + name)
-        try Data(content.utf8).write(to: url)
-        return CKAsset(fileURL: url)
-    }
+    private func file(_ name: String, _ content: String) throws -> CKAsset { try pictures.file(name, content) }
 
     private func read(_ record: CKRecord, _ key: String = "photo") throws -> String {
-        let asset = try #require(record[key] as? CKAsset)
-        return String(decoding: try Data(contentsOf: #require(asset.fileURL)), as: UTF8.self)
+        String(decoding: try PictureFolder.read(record[key]), as: UTF8.self)
     }
 
     /// A record with a photo, another device's version of it, and the conflict that this device's new photo meets.

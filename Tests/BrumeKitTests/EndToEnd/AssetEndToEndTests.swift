@@ -9,25 +9,18 @@ import Testing
 @Suite("Files in records", .timeLimit(.minutes(2)))
 struct AssetEndToEndTests {
     private let server: RunningServer
-    private let folder: TestFolder
+    private let pictures: PictureFolder
 
     init() throws {
         server = try RunningServer()
-        folder = try TestFolder()
+        pictures = try PictureFolder()
     }
 
-    private func file(_ name: String, _ content: Data) throws -> URL {
-        let url = URL(fileURLWithPath: folder.path + "/" + name)
-        try content.write(to: url)
-        return url
-    }
+    private func file(_ name: String, _ content: Data) throws -> CKAsset { try pictures.file(name, content) }
 
-    private func content(_ byteCount: Int) -> Data { Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 / 7) }) }
+    private func content(_ byteCount: Int) -> Data { PictureFolder.content(byteCount) }
 
-    private func read(_ value: (any CKRecordValueProtocol)?) throws -> Data {
-        let asset = try #require(value as? CKAsset)
-        return try Data(contentsOf: #require(asset.fileURL))
-    }
+    private func read(_ value: (any CKRecordValueProtocol)?) throws -> Data { try PictureFolder.read(value) }
 
     @Test("are saved and fetched as they are, on another device, by id, by query and with changes")
     func everyWay() async throws {
@@ -38,8 +31,8 @@ struct AssetEndToEndTests {
         let photo = content(3_000_000)
         let pages = [content(1), content(0), content(70_000)]
         let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "a", zoneID: zone))
-        record["photo"] = CKAsset(fileURL: try file("photo", photo))
-        record["pages"] = try pages.enumerated().map { CKAsset(fileURL: try file("page\($0)", $1)) }
+        record["photo"] = try file("photo", photo)
+        record["pages"] = try pages.enumerated().map { try file("page\($0)", $1) }
         record["title"] = "Sea"
         let saved = try await here.save(record)
         #expect(try read(saved["photo"]) == photo && record.changedKeys().isEmpty)
@@ -59,16 +52,16 @@ struct AssetEndToEndTests {
     func changes() async throws {
         let database = server.device(token: try server.addAccount("ada")).privateCloudDatabase
         let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "a"))
-        record["photo"] = CKAsset(fileURL: try file("one", content(10_000)))
+        record["photo"] = try file("one", content(10_000))
         try await database.save(record)
         // The file may go: the server has it.
-        try FileManager.default.removeItem(atPath: folder.path + "/one")
+        try FileManager.default.removeItem(atPath: pictures.folder.path + "/one")
         record["title"] = "Sea"
         try await database.save(record)
         let fetched = try await database.record(for: record.recordID)
         // The same asset under another key, of this record: nothing is uploaded.
         fetched["cover"] = fetched["photo"]
-        fetched["photo"] = CKAsset(fileURL: try file("two", content(20_000)))
+        fetched["photo"] = try file("two", content(20_000))
         try await database.save(fetched)
         let again = try await database.record(for: record.recordID)
         #expect(try read(again["cover"]) == content(10_000) && read(again["photo"]) == content(20_000))
@@ -89,9 +82,9 @@ struct AssetEndToEndTests {
     func missing() async throws {
         let database = server.device(token: try server.addAccount("ada")).privateCloudDatabase
         let records = ["a", "b", "c"].map { CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: $0)) }
-        records[0]["photo"] = CKAsset(fileURL: URL(fileURLWithPath: folder.path + "/none"))
-        records[1]["photo"] = CKAsset(fileURL: URL(fileURLWithPath: folder.path))
-        records[2]["photo"] = CKAsset(fileURL: try file("there", content(5)))
+        records[0]["photo"] = CKAsset(fileURL: URL(fileURLWithPath: pictures.folder.path + "/none"))
+        records[1]["photo"] = CKAsset(fileURL: URL(fileURLWithPath: pictures.folder.path))
+        records[2]["photo"] = try file("there", content(5))
         let results = try await database.modifyRecords(saving: records, deleting: []).saveResults
         for record in records[..<2] {
             let error = #expect(throws: CKError.self) { try #require(results[record.recordID]).get() }
@@ -107,13 +100,13 @@ struct AssetEndToEndTests {
         let bob = try desk.desk.user("bob")
         let own = desk.owner.privateCloudDatabase
         let record = CKRecord(recordType: "Photo", recordID: desk.id("a"))
-        record["photo"] = CKAsset(fileURL: try file("photo", content(100_000)))
+        record["photo"] = try file("photo", content(100_000))
         try await own.save(record)
         let share = try await desk.share { $0.publicPermission = .readWrite }
         let zone = try await desk.accept(share, by: bob).recordID.zoneID
         let seen = try await bob.sharedCloudDatabase.record(for: CKRecord.ID(recordName: "a", zoneID: zone))
         #expect(try read(seen["photo"]) == content(100_000))
-        seen["photo"] = CKAsset(fileURL: try file("other", content(200_000)))
+        seen["photo"] = try file("other", content(200_000))
         try await bob.sharedCloudDatabase.save(seen)
         #expect(try read(try await own.record(for: record.recordID)["photo"]) == content(200_000))
     }
