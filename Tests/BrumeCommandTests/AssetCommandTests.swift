@@ -35,10 +35,11 @@ struct AssetCommandTests {
     func records() throws {
         let server = try start()
         #expect(try server.run("zones", "create", "Photos").status == 0)
-        let (film, page) = (try file("film.mov", Self.film), try file("page", Data("one".utf8)))
+        let film = try file("film.mov", Self.film)
+        let (page, other) = (try file("page", Data("one".utf8)), try file("other", Data("two".utf8)))
         let saved = try server.run(
             "records", "save", "Photos", "sea/1", "--type", "Photo", "film=@\(film)",
-            "pages:list=[{\"asset\": \"\(page)\"}, {\"asset\": \"\(page)\"}]", "title:text=@sea",
+            "pages:list=[{\"asset\": \"\(page)\"}, {\"asset\": \"\(other)\"}]", "title:text=@sea",
             "area:list=[\"a\", \"b\"]")
         #expect(saved.status == 0, "\(saved.errors)")
         let shown = try server.run("records", "get", "Photos", "sea/1")
@@ -48,9 +49,14 @@ struct AssetCommandTests {
         let fetched = try server.run("records", "get", "Photos", "sea/1", "--assets", target, "--json")
         #expect(fetched.status == 0, "\(fetched.errors)")
         #expect(try read(target + "/sea%2F1.film") == Self.film)
-        #expect(try read(target + "/sea%2F1.pages.2") == Data("one".utf8))
+        #expect(try read(target + "/sea%2F1.pages.2") == Data("two".utf8))
         let asset = try fetched.json()["fields"]?["film"]?["asset"]
         #expect(asset?["file"] == .string(target + "/sea%2F1.film") && asset?["byteCount"] == .integer(2_500_000))
+        let figures = try run("stats", "--data", data, "--json").json()["assets"]
+        #expect(figures?["uploads"] == .integer(3) && figures?["uploadedBytes"] == .integer(2_500_006))
+        #expect(figures?["downloads"] == .integer(3) && figures?["downloadedBytes"] == .integer(2_500_006))
+        #expect(figures?["namedBytes"] == .integer(2_500_006) && figures?["transfers"] == .integer(0))
+        #expect(figures?["pendingBytes"] == .integer(0) && figures?["removedFiles"] == .integer(0))
         let again = try server.run("records", "get", "Photos", "sea/1", "--assets", target)
         #expect(again.status == ExitCode.conflict.rawValue && again.errors.contains("exists"), "\(again.errors)")
 

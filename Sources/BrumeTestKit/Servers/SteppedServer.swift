@@ -7,11 +7,11 @@ package import BrumeSystem
 
 /// A server without threads and sockets, on a simulated disk: a test makes its turns one by one, and turns its clock.
 ///
-/// It has the accounts a, b, c and d. `@unchecked Sendable`: a test has one thread.
+/// It has the accounts a to f. `@unchecked Sendable`: a test has one thread.
 package final class SteppedServer: @unchecked Sendable {
     package static let container = "iCloud.test"
     private static let key = [UInt8](repeating: 0x42, count: 32)
-    private static let accounts = ["a", "b", "c", "d"]
+    private static let accounts = ["a", "b", "c", "d", "e", "f"]
 
     /// What it steps.
     package let stepwise: StepwiseServer

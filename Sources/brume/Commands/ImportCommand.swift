@@ -37,8 +37,9 @@ enum ImportCommand {
             are named by their line and left out (exit code 1).
             """,
             """
-            A column photo:asset has paths of files, which become assets. --format brume makes the zones and records \
-            of an export exactly as they were, with change tags and dates of their own. Records that it doesn't hold stay.
+            A column photo:asset has paths of files, which become assets. --format brume makes the zones and records of \
+            an export exactly as they were, with change tags and dates of their own. Records that it doesn't hold \
+            stay.
             """,
             CommandOptions.clientNote,
         ],

@@ -244,6 +244,20 @@ struct TransferTests {
         #expect(try await fetchElsewhere().1?.code == .assetNotAvailable)
     }
 
+    @Test("leave nothing in the cache of a device whose account was signed out")
+    func signOut() async throws {
+        let token = try server.addAccount("ada")
+        let record = record("a")
+        record["photo"] = try file("one", content(2_000))
+        try await server.device(token: token).privateCloudDatabase.save(record)
+        let there = server.device(token: token)
+        let fetched = try await there.privateCloudDatabase.record(for: record.recordID)
+        let cached = try #require((fetched["photo"] as? CKAsset)?.fileURL)
+        #expect(FileManager.default.fileExists(atPath: cached.path))
+        there.signOut()
+        try await waitUntil("the files are removed") { !FileManager.default.fileExists(atPath: cached.path) }
+    }
+
     @Test("are left out where nobody wants the files")
     func withoutFiles() async throws {
         let token = try server.addAccount("ada")

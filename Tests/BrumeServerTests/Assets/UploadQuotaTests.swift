@@ -239,6 +239,16 @@ struct UploadQuotaTests {
         #expect(refusal(isOwner: true, pending: 19_000_000, and: 1_000_000) == nil)
     }
 
+    @Test("users of a public database leave half of its quota to saves, however many they are")
+    func manyUsersAtOnce() throws {
+        let server = try SteppedServer { $0.publicQuotaBytes = 20 * Self.mega }
+        for (number, account) in ["a", "b", "c", "d", "e", "f"].enumerated() {
+            let peer = try server.connect(account: account, device: UInt8(number + 1))
+            let refusal = try Self.begin(1, 1_900_000, by: peer, database: .public)
+            #expect((refusal == nil) == (number < 5), "user \(account)")
+        }
+    }
+
     @Test("others than the owner are stopped by half of what was removed lately, and are not told by what")
     func removedAssetsOfOthers() {
         func refusal(isOwner: Bool, unneeded: UInt64) -> ServiceError? {

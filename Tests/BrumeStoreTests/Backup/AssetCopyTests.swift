@@ -145,6 +145,16 @@ struct AssetCopyTests {
         #expect(copy.contents(of: path)?.allSatisfy { $0 == 0 } == true)
     }
 
+    @Test("that are not as long as a record says are told of, though they are whole")
+    func wrongLength() throws {
+        let stored = Asset(checksum: unnamed.checksum, byteCount: 91, generation: unnamed.generation)
+        let saved = folder.desk.modify(
+            policy: .changedKeys, saves: [.of("wrong", ["page": .asset(stored)])], grants: [stored])
+        try folder.keep(try #require(saved.commit))
+        let assets = try Verification(of: folder.disk).assets
+        #expect(assets.problems.map(\.problem) == ["it is not as long as its record says"])
+    }
+
     @Test("of which any byte is damaged are told of")
     func everyByte() throws {
         let path = scene.path(of: photo)
