@@ -28,6 +28,7 @@ extension ForwardingDisk {
     package func list(_ path: String) throws(DiskError) -> [String] { try disk.list(path) }
     package func listFolders(_ path: String) throws(DiskError) -> [String] { try disk.listFolders(path) }
     package func makeDirectory(_ path: String) throws(DiskError) { try disk.makeDirectory(path) }
+    package func removeDirectory(_ path: String) throws(DiskError) { try disk.removeDirectory(path) }
     package func syncDirectory(_ path: String) throws(DiskError) { try disk.syncDirectory(path) }
     package func space(of path: String) throws(DiskError) -> DiskSpace? { try disk.space(of: path) }
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { disk.sha256(bytes) }

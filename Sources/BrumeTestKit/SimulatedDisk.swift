@@ -25,7 +25,7 @@ package final class SimulatedDisk: Disk {
         package var capacityBytes: Int?
         /// Files whose paths begin with this are read with one bit wrong.
         package var damagedPrefix: String?
-        /// Files whose paths contain this can't be read.
+        /// Files whose paths contain this can't be read, and such folders not listed.
         package var unreadablePart: String?
 
         /// Whether some call will fail.
@@ -274,7 +274,12 @@ package final class SimulatedDisk: Disk {
     }
 
     package func list(_ path: String) throws(DiskError) -> [String] {
-        try withState("readdir", path) { state in state.names.files(in: path) }
+        try withState("readdir", path) { (state) throws(DiskError) in
+            if let part = state.faults.unreadablePart, path.contains(part) {
+                throw DiskError(call: "readdir", path: path, message: "the disk does not give it")
+            }
+            return state.names.files(in: path)
+        }
     }
 
     package func listFolders(_ path: String) throws(DiskError) -> [String] {
@@ -285,6 +290,18 @@ package final class SimulatedDisk: Disk {
         try changing("mkdir", path) { (state) throws(DiskError) in
             if !path.isEmpty { try Self.checkFolder(SimulatedNames.folder(of: path), for: path, state) }
             state.names.makeFolder(path)
+        }
+    }
+
+    package func removeDirectory(_ path: String) throws(DiskError) {
+        try changing("rmdir", path) { (state) throws(DiskError) in
+            guard state.names.hasFolder(path), !path.isEmpty else {
+                throw DiskError(call: "rmdir", path: path, message: "no such folder", isMissing: true)
+            }
+            guard state.names.files(in: path).isEmpty, state.names.folders(in: path).isEmpty else {
+                throw DiskError(call: "rmdir", path: path, message: "the folder is not empty")
+            }
+            state.names.removeFolder(path)
         }
     }
 

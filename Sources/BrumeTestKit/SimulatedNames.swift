@@ -6,12 +6,13 @@ struct SimulatedNames {
         case renamed(String, String, Int)
         case removed(String)
         case madeFolder(String)
+        case removedFolder(String)
 
         /// The name that it gives or takes; nil for a folder's, and for a rename, which does both.
         var path: String? {
             switch self {
             case .set(let path, _), .removed(let path): path
-            case .renamed, .madeFolder: nil
+            case .renamed, .madeFolder, .removedFolder: nil
             }
         }
     }
@@ -65,12 +66,20 @@ struct SimulatedNames {
         if folders.insert(path).inserted { note(.madeFolder(path), in: Self.folder(of: path)) }
     }
 
+    /// Removes a folder that is empty.
+    mutating func removeFolder(_ path: String) {
+        if folders.remove(path) != nil { note(.removedFolder(path), in: Self.folder(of: path)) }
+    }
+
     private mutating func note(_ change: Change, in folder: String) { changes.append((folder, change)) }
 
     /// Gives a file a name that was always there, with the folders around it; nil takes the name.
     mutating func replace(_ path: String, with content: Int?) {
         (current[path], durable[path]) = (content, content)
-        if content == nil { return }
+        if content != nil { makeFolders(around: path) }
+    }
+
+    private mutating func makeFolders(around path: String) {
         var folder = path
         while !folder.isEmpty {
             folder = Self.folder(of: folder)
@@ -104,7 +113,7 @@ struct SimulatedNames {
                 }
             case _ where folder != synced: rest.append((folder, change))
             case .set(let path, let content): durable[path] = content
-            case .renamed, .madeFolder: break
+            case .renamed, .madeFolder, .removedFolder: break
             case .removed(let path): durable[path] = nil
             }
         }
@@ -128,10 +137,13 @@ struct SimulatedNames {
             case (.renamed(_, let target, let content), false): lostRenames[content] = target
             case (.removed(let path), true): take(path, for: nil, lostRenames)
             case (.madeFolder(let path), false): lostFolders.append(path + "/")
+            case (.removedFolder(let path), false): makeFolders(around: path + "/")
             default: break
             }
         }
         for folder in lostFolders { lose(folder) }
+        // What came back brought its folder with it.
+        for path in durable.keys { makeFolders(around: path) }
         current = durable
         changes = []
     }

@@ -96,8 +96,12 @@ package final class RealDisk: Disk {
     }
 
     package func list(_ path: String) throws(DiskError) -> [String] {
-        guard FileSystem.exists(absolute(path)) else { return [] }
-        return try translating(path) { () throws(SystemError) in try FileSystem.list(absolute(path)).sorted() }
+        do throws(SystemError) {
+            return try FileSystem.list(absolute(path)).sorted()
+        } catch {
+            if error.isNotFound { return [] }
+            throw diskError(error, path)
+        }
     }
 
     package func listFolders(_ path: String) throws(DiskError) -> [String] {
@@ -112,6 +116,10 @@ package final class RealDisk: Disk {
 
     package func makeDirectory(_ path: String) throws(DiskError) {
         try translating(path) { () throws(SystemError) in try FileSystem.makeDirectory(absolute(path)) }
+    }
+
+    package func removeDirectory(_ path: String) throws(DiskError) {
+        try translating(path) { () throws(SystemError) in try FileSystem.removeDirectory(absolute(path)) }
     }
 
     package func syncDirectory(_ path: String) throws(DiskError) {

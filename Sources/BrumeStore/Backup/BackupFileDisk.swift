@@ -238,6 +238,7 @@ package final class BackupFileDisk: Disk {
     package func rename(_ path: String, to target: String) throws(DiskError) { throw Self.unchangeable("rename", path) }
     package func remove(_ path: String) throws(DiskError) { throw Self.unchangeable("unlink", path) }
     package func makeDirectory(_ path: String) throws(DiskError) { throw Self.unchangeable("mkdir", path) }
+    package func removeDirectory(_ path: String) throws(DiskError) { throw Self.unchangeable("rmdir", path) }
     package func syncDirectory(_ path: String) throws(DiskError) { throw Self.unchangeable("fsync", path) }
 
     private static func unchangeable(_ call: String, _ path: String) -> DiskError {

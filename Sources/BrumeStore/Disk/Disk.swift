@@ -46,6 +46,8 @@ package protocol Disk: AnyObject, Sendable {
     func listFolders(_ path: String) throws(DiskError) -> [String]
     /// Makes a folder; it is no error when it exists already.
     func makeDirectory(_ path: String) throws(DiskError)
+    /// Removes a folder. One that holds something, or is not there, is an error.
+    func removeDirectory(_ path: String) throws(DiskError)
     /// Makes the names in a folder durable. The data folder itself is the empty path.
     func syncDirectory(_ path: String) throws(DiskError)
 
