@@ -9,7 +9,8 @@ package import BrumeModel
 /// save can name a file that is about to go.
 ///
 /// Times are seconds of the process's monotonic clock: neither the date of a file nor the clock on the wall deletes
-/// anything, and after a restart every grace begins anew.
+/// anything, and after a restart every grace begins anew. It doesn't when a database merely leaves the memory and comes
+/// back: see ``UnneededBlob``.
 package struct BlobIndex {
     /// Seconds that a blob is kept which nothing needs.
     package var grace: UInt32
@@ -17,7 +18,6 @@ package struct BlobIndex {
     /// The blobs that nothing needs, or nothing needed when they came here; each stands here once. By when to look at
     /// them.
     private var unneeded = Heap<(due: UInt32, name: BlobName)> { $0.due < $1.due }
-    private var heldUntil: UInt32 = 0
 
     /// Bytes of the blobs that records name, each copy once.
     package private(set) var referencedByteCount: UInt64 = 0
@@ -30,12 +30,16 @@ package struct BlobIndex {
     package private(set) var pendingEndCount: UInt64 = 0
     /// Bytes of all that are there, also of those that are about to go.
     package private(set) var storedByteCount: UInt64 = 0
+    /// How many are marked.
+    private var deletingCount = 0
+    /// Blobs of which nobody knows the names, until their files are found: see ``forgot(_:)``.
+    private var nameless: UnneededSum?
 
     /// Bytes of those that nobody counts: records named them until lately, or their files were found. They lie on the
     /// disk for the grace.
     package var unneededByteCount: UInt64 {
         let counted = referencedByteCount + pendingByteCount
-        return storedByteCount - min(counted, storedByteCount)
+        return storedByteCount - min(counted, storedByteCount) + (nameless?.byteCount ?? 0)
     }
 
     package init(grace: UInt32) { self.grace = grace }
@@ -137,6 +141,20 @@ package struct BlobIndex {
         noteUnneeded(name, now)
     }
 
+    /// The same for a file that was there before all uploads that are under way: it may be one of those whose names were
+    /// forgotten.
+    package mutating func foundFormer(_ name: BlobName, byteCount: UInt64, now: UInt32) {
+        guard let nameless else { return found(name, byteCount: byteCount, now: now) }
+        if blobs[name] != nil { return }
+        var entry = insert(name, byteCount, isPending: false)
+        entry.promisedUntil = nameless.promisedUntil
+        blobs[name] = entry
+        noteUnneeded(name, nameless.since)
+    }
+
+    /// All files have been looked through: whatever is there is known.
+    package mutating func foundAll() { nameless = nil }
+
     /// A blob can't be read. It stays for the records that name it, but no upload becomes it.
     package mutating func markDamaged(_ name: BlobName) { blobs[name]?.isDamaged = true }
 
@@ -218,6 +236,21 @@ package struct BlobIndex {
         if entry.isQueued { return }
         blobs[name]!.isQueued = true
         unneeded.push((due: end(ofGraceFrom: now), name: name))
+        if unneeded.count > 2 * unneededCount + BlobIndex.staleMax { dropStale() }
+    }
+
+    /// So many blobs may stand in the queue that are needed by now, beside as many as are not.
+    private static let staleMax = 64
+
+    private mutating func dropStale() {
+        let queued = exchange(&unneeded, with: Heap { $0.due < $1.due })
+        for (due, name) in queued.elements {
+            if isUnneeded(name) { unneeded.push((due: due, name: name)) } else { blobs[name]!.isQueued = false }
+        }
+    }
+
+    private func isUnneeded(_ name: BlobName) -> Bool {
+        blobs[name].map { $0.references == 0 && $0.pins == 0 && !$0.isDeleting } == true
     }
 
     private func end(ofGraceFrom time: UInt32) -> UInt32 {
@@ -227,9 +260,69 @@ package struct BlobIndex {
 
     // MARK: What goes
 
-    /// Every grace begins now at the earliest: the database was loaded, and nobody knows since when nothing has needed
-    /// what nothing needs.
-    package mutating func beginGraces(now: UInt32) { heldUntil = max(heldUntil, end(ofGraceFrom: now)) }
+    /// The grace of each blob that nothing needs begins now: the database was loaded, and nobody knows since when
+    /// nothing has needed it.
+    ///
+    /// - Complexity: O(blobs that nothing needs · log of them).
+    package mutating func beginGraces(now: UInt32) {
+        let queued = exchange(&unneeded, with: Heap { $0.due < $1.due })
+        for (_, name) in queued.elements {
+            blobs[name]!.isQueued = false
+            noteUnneeded(name, now)
+        }
+    }
+
+    /// What the queue holds.
+    var queuedCount: Int { unneeded.count }
+
+    /// How many blobs no record names that are not marked: some of them may be pinned.
+    package var unneededCount: Int { blobs.count - referencedCount - deletingCount }
+
+    /// The blobs that nothing needs and that are not marked, in no order, for ``restore(_:)`` when the database is
+    /// loaded again.
+    ///
+    /// - Complexity: O(``unneededCount``).
+    package var unneededBlobs: [UnneededBlob] {
+        unneeded.elements.compactMap { _, name in
+            guard let entry = blobs[name], isUnneeded(name) else { return nil }
+            return UnneededBlob(
+                name: name, byteCount: entry.byteCount, since: entry.unneededSince, promisedUntil: entry.promisedUntil,
+                isDamaged: entry.isDamaged)
+        }
+    }
+
+    /// What is left of that when their names are to be forgotten, together with what was forgotten before; nil for
+    /// none.
+    ///
+    /// - Complexity: O(``unneededCount``).
+    package var unneededSum: UnneededSum? {
+        unneededBlobs.reduce(nameless) { sum, blob in
+            UnneededSum(
+                byteCount: (sum?.byteCount ?? 0) + blob.byteCount, since: max(sum?.since ?? 0, blob.since),
+                promisedUntil: max(sum?.promisedUntil ?? 0, blob.promisedUntil))
+        }
+    }
+
+    /// Whether there may be files of blobs whose names were forgotten.
+    package var hasNameless: Bool { nameless != nil }
+
+    /// Takes in what was left of blobs when the database left the memory: their files are still to be found, by
+    /// ``foundFormer(_:byteCount:now:)``.
+    package mutating func forgot(_ sum: UnneededSum) { nameless = sum }
+
+    /// Takes in what nothing needed when the database left the memory: each keeps the time that it has.
+    ///
+    /// - Parameter former: The ``unneededBlobs`` of then. Whoever has them knows that nothing has changed since.
+    package mutating func restore(_ former: [UnneededBlob]) {
+        for blob in former {
+            var entry = insert(blob.name, blob.byteCount, isPending: false)
+            if entry.references > 0 || entry.pins > 0 || entry.isDeleting { continue }
+            entry.promisedUntil = max(entry.promisedUntil, blob.promisedUntil)
+            entry.isDamaged = entry.isDamaged || blob.isDamaged
+            blobs[blob.name] = entry
+            noteUnneeded(blob.name, blob.since)
+        }
+    }
 
     /// Marks blobs that may go, and returns them: their files are to be removed, however often that has to be tried,
     /// and then ``removed(_:)`` is called for each.
@@ -237,7 +330,6 @@ package struct BlobIndex {
     /// - Parameter limit: How many blobs are looked at.
     package mutating func takeUnneeded(now: UInt32, limit: Int) -> [BlobName] {
         var taken: [BlobName] = []
-        if now < heldUntil { return taken }
         var looks = 0
         while looks < limit, let first = unneeded.first, first.due <= now {
             looks += 1
@@ -252,6 +344,7 @@ package struct BlobIndex {
                 unneeded.push((due: due, name: name))
             } else {
                 blobs[name]!.isDeleting = true
+                deletingCount += 1
                 taken.append(name)
             }
         }
@@ -263,6 +356,7 @@ package struct BlobIndex {
         guard let entry = blobs[name], entry.isDeleting else { preconditionFailure("a blob is removed that stays") }
         if entry.isPending { endPending(entry) }
         storedByteCount -= entry.byteCount
+        deletingCount -= 1
         blobs[name] = nil
     }
 }
