@@ -21,6 +21,13 @@ package enum Limits {
     /// page and would cost many times that.
     package static let pageFieldsRead = 100_000
 
+    /// Bytes of the assets that the records of a page of changes name, where these are shown. A device's token goes on
+    /// when it has fetched a page with its assets: one whose network is poor has to get that far before it breaks.
+    package static let pageAssetBytes: UInt64 = 64 * 1024 * 1024
+
+    /// The same for a page that completes a commit: half of what a device keeps of assets.
+    package static let pageAssetBytesMax: UInt64 = 512 * 1024 * 1024
+
     /// Changes in a page when the client names no limit.
     package static let changesPerPage = 400
 

@@ -126,6 +126,14 @@ extension Database {
         .assetNotAvailable,
         "there is no such asset, or it is not shared with this user any more; fetch the record again")
 
+    /// Bytes of the assets that a record names.
+    static func assetBytes(of record: SharedBytes) -> UInt64 {
+        var sum: UInt64 = 0
+        // No record names so many that counted sizes overflow.
+        forEachAsset(of: record) { sum += BlobIndex.counted($0.byteCount) }
+        return sum
+    }
+
     static func forEachAsset(of record: SharedBytes, _ visit: (Asset) -> Void) {
         record.withUnsafeBytes { bytes in
             do throws(ServiceError) {

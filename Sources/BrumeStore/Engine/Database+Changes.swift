@@ -8,9 +8,9 @@ extension Database {
     /// happen during it; a device that does not know the record ignores them.) Always ends in a token, which is never
     /// ahead of what the page holds.
     ///
-    /// The server's own page (`resultsLimit` 0) ends at ``Limits/changesPerPage`` or ``Limits/pageBytes``, and then
-    /// completes the commit that it is in while the page fits into a frame, so that an atomic batch arrives whole. A
-    /// limit of the caller's ends the page wherever it is reached.
+    /// The server's own page (`resultsLimit` 0) ends where ``PageRoom`` says, and then completes the commit that it is
+    /// in while the page fits into a frame, so that an atomic batch arrives whole. A limit of the caller's ends the page
+    /// wherever it is reached.
     ///
     /// Throws `changeTokenExpired` for a token of another time of this database, of an earlier zone of this name, or
     /// from before what the zone's history reaches: fetch from the start. Throws `zoneNotFound`, and `invalidArguments`
@@ -132,7 +132,8 @@ extension Database {
             let fields = desiredKeys == nil ? 0 : Database.fieldsReadAtMost(inBytes: shown.readBytes)
             let deletion = isDeleted ? DeletedRecord(name: slots[entry.slot].name, type: slots[entry.slot].type) : nil
             let goesOn = entry.position.sequence == last.sequence
-            guard room.take(deletion.map(PageRoom.cost) ?? shown.cost, fields: fields, goesOn: goesOn) else {
+            let cost = deletion.map(PageRoom.cost) ?? shown.cost
+            guard room.take(cost, assetBytes: shown.assetBytes, fields: fields, goesOn: goesOn) else {
                 moreComing = true
                 break
             }

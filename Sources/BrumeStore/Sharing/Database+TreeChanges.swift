@@ -71,7 +71,8 @@ extension Database {
             case .record(let slot):
                 let shown = shown(slot, of: zone.slots, desiredKeys, zone: zone.incarnation, to: caller.user)
                 let fields = desiredKeys == nil ? 0 : Database.fieldsReadAtMost(inBytes: shown.readBytes)
-                moreComing = !room.take(shown.cost, fields: fields, goesOn: goesOn, isLate: isLate)
+                moreComing = !room.take(
+                    shown.cost, assetBytes: shown.assetBytes, fields: fields, goesOn: goesOn, isLate: isLate)
                 if moreComing { continue }
                 records.append(shown.record)
             case .deletion(let deletion):

@@ -91,11 +91,14 @@ struct ShownRecord {
     let cost: Int
     /// The bytes that were read for it, as far as that may tell of them.
     let readBytes: Int
+    /// Bytes of the assets that its fields name.
+    let assetBytes: UInt64
 
-    init(_ record: SharedBytes, readBytes: Int) {
+    init(_ record: SharedBytes, readBytes: Int, assetBytes: UInt64 = 0) {
         self.record = record
         cost = record.count
         self.readBytes = readBytes
+        self.assetBytes = assetBytes
     }
 
     /// A share: what was read of it counts, too, and its URLs take longer than their bytes.
@@ -103,6 +106,7 @@ struct ShownRecord {
         self.record = record
         cost = storedBytes + 2 * record.count
         readBytes = storedBytes
+        assetBytes = 0
     }
 }
 
@@ -118,10 +122,14 @@ extension Database {
     ) -> ShownRecord {
         let record = Database.project(slots.bytes(of: slot), desiredKeys)
         let byteCount = slots.byteCount(of: slot)
-        guard slots.marks(of: slot).contains(.sharing) else { return ShownRecord(record, readBytes: byteCount) }
+        let marks = slots.marks(of: slot)
+        let assetBytes = marks.contains(.assets) ? Database.assetBytes(of: record) : 0
+        guard marks.contains(.sharing) else {
+            return ShownRecord(record, readBytes: byteCount, assetBytes: assetBytes)
+        }
         let showing = showing(to: user(), zone: zone())
         guard let part = slots[slot].sharing, let share = part.share(shownTo: showing.user, owner: showing.owner) else {
-            return ShownRecord(showing.shown(record), readBytes: byteCount)
+            return ShownRecord(showing.shown(record), readBytes: byteCount, assetBytes: assetBytes)
         }
         let shown = showing.shown(record, share)
         let isManager = share.isManaged(by: showing.user, owner: showing.owner)

@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeStore
+import BrumeTestKit
 import Testing
 
 @Suite("Change feeds")
@@ -82,6 +83,34 @@ struct FeedTests {
         #expect(
             try desk.database.zoneChanges(zone: Desk.zone, since: nil, resultsLimit: 0, desiredKeys: []).records.count
                 == 12)
+    }
+
+    @Test("a page ends before its assets are very large, and completes its commit only as far as a device keeps them")
+    func pageAssetBytes() throws {
+        let mebibyte: UInt64 = 1024 * 1024
+        func save(_ names: ClosedRange<UInt8>, _ count: UInt64) throws {
+            let assets = names.map { RecordSamples.asset($0, byteCount: count * mebibyte) }
+            for asset in assets {
+                desk.database.blobs.found(BlobName(asset), byteCount: asset.byteCount, now: 0)
+            }
+            let saves = zip(names, assets).map { RecordSave.of("r\($0)", ["x": .asset($1), "y": .string("")]) }
+            #expect(desk.modify(saves: saves, grants: assets).result.saveCodes.allSatisfy { $0 == nil })
+        }
+        for number in 1...3 as ClosedRange<UInt8> { try save(number...number, 30) }
+        try save(4...5, 40)
+        try save(6...8, 200)
+        try save(9...9, 1)
+        var pages: [[String]] = []
+        var token: ChangeToken?
+        repeat {
+            let page = try desk.changes(since: token)
+            pages.append(page.live)
+            token = page.token
+            if !page.moreComing { break }
+        } while true
+        #expect(pages == [["r1", "r2"], ["r3"], ["r4", "r5"], ["r6", "r7"], ["r8"], ["r9"]])
+        let all = try desk.database.zoneChanges(zone: Desk.zone, since: nil, resultsLimit: 0, desiredKeys: ["y"])
+        #expect(all.records.count == 9 && !all.moreComing, "assets that are not shown are not counted")
     }
 
     @Test("a limit of the caller's splits a commit, and no change is lost", arguments: [1, 2, 3, 7, 100])
