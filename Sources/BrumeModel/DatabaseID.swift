@@ -67,6 +67,12 @@ package struct DatabaseID: Hashable, Sendable {
                 && left.container == right.container
     }
 
+    /// An order of all databases that is always the same.
+    package func isBefore(_ other: DatabaseID) -> Bool {
+        (container, owner, environment.rawValue, scope.rawValue)
+            < (other.container, other.owner, other.environment.rawValue, other.scope.rawValue)
+    }
+
     package func hash(into hasher: inout Hasher) {
         hasher.combine(owner)
         hasher.combine(scope)

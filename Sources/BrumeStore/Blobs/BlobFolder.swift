@@ -7,11 +7,14 @@ package import BrumeModel
 /// assets/DATABASE/XX/CHECKSUM.GENERATION   a blob, see ``BlobFormat``; XX are the first two digits of its checksum
 /// assets/DATABASE/incoming/NAME.part       the content of an upload
 /// assets/DATABASE/incoming/NAME.note       what of it is durable, see ``UploadNote``
+/// assets/DATABASE/database                 what DATABASE is the SHA-256 of, where it is one
 /// ```
 ///
-/// DATABASE is named as the database's snapshot is. Two databases never share a blob.
+/// DATABASE is named as the database's snapshot is. Two databases never share a blob. A folder is there from the first
+/// upload on, until ``removeEmptyFolders()`` finds that it holds nothing.
 ///
-/// There is one of them for a database, as long as the process lives. It may be used on any threads; every call blocks.
+/// There is one of them for a database at a time, as long as anybody uses it: it knows what is open. It may be used on
+/// any threads; every call blocks.
 /// Files are only named and removed here: those who have the records know which blobs are needed.
 package final class BlobFolder: Sendable {
     struct State {
@@ -29,6 +32,9 @@ package final class BlobFolder: Sendable {
     package static let root = "assets"
 
     let disk: any Disk
+    private let database: DatabaseID
+    /// The name of the database among others.
+    private let name: String
     private let path: String
     /// The folder of the uploads.
     let incoming: String
@@ -36,7 +42,9 @@ package final class BlobFolder: Sendable {
 
     package init(of database: DatabaseID, on disk: any Disk) {
         self.disk = disk
-        path = BlobFolder.root + "/" + SnapshotFormat.name(of: database, on: disk)
+        self.database = database
+        name = SnapshotFormat.name(of: database, on: disk)
+        path = BlobFolder.root + "/" + name
         incoming = path + "/incoming"
     }
 
@@ -44,7 +52,7 @@ package final class BlobFolder: Sendable {
     package func abandon() { state.withLock { $0.isAbandoned = true } }
 
     private func path(ofBucket bucket: UInt8) -> String { path + "/" + [bucket].hexadecimal }
-    func path(of name: BlobName) -> String { path(ofBucket: name.bucket) + "/" + name.fileName }
+    package func path(of name: BlobName) -> String { path(ofBucket: name.bucket) + "/" + name.fileName }
 
     /// Makes a folder, with those above it, durably.
     func makeFolder(_ bucket: UInt8?) throws(DiskError) {
@@ -55,10 +63,29 @@ package final class BlobFolder: Sendable {
                 try disk.makeDirectory(folder)
                 try disk.syncDirectory(parent)
             }
+            try DatabaseFolders.sign(path, for: database, on: disk)
         }
         try disk.makeDirectory(bucket.map { path(ofBucket: $0) } ?? incoming)
         try disk.syncDirectory(path)
         _ = state.withLock { $0.folders.insert(bucket) }
+    }
+
+    /// Removes what of the folders holds nothing, as far as that can be done. Nobody uses the database's assets
+    /// meanwhile.
+    package func removeEmptyFolders() throws(DiskError) {
+        defer {
+            state.withLock { state in
+                state.folders = []
+                state.syncedBuckets = []
+            }
+        }
+        for folder in try disk.listFolders(path) {
+            // One that holds something is not removed.
+            try? disk.removeDirectory(path + "/" + folder)
+        }
+        if try disk.listFolders(BlobFolder.root).contains(name), try disk.listFolders(path).isEmpty {
+            try DatabaseFolders.remove(path, on: disk)
+        }
     }
 
     // MARK: Blobs
@@ -135,6 +162,16 @@ package final class BlobFolder: Sendable {
         // Their room is freed only now that they can't come back: a power cut must not leave one that is cut off.
         for file in files { disk.giveBack(file) }
         return failed
+    }
+
+    /// Those of the 256 buckets that there are, sorted.
+    package func buckets() throws(DiskError) -> [UInt8] {
+        try disk.listFolders(path).compactMap { folder in
+            guard let bytes = [UInt8](hexadecimal: folder), bytes.count == 1, bytes.hexadecimal == folder else {
+                return nil
+            }
+            return bytes[0]
+        }
     }
 
     /// The blobs in one of the 256 buckets, sorted by their files' names. Other files are left out, and blobs that are

@@ -71,18 +71,30 @@ package enum SnapshotFormat {
 
     /// The name that a database has among others, in a folder of files or of folders.
     static func name(of database: DatabaseID, on disk: any Disk) -> String {
+        shortened(identity(of: database), on: disk)
+    }
+
+    /// What tells a database from all others, in characters that names of files may have.
+    static func identity(of database: DatabaseID) -> String {
         let environment = database.environment == .production ? "production" : "development"
         let scope = database.scope == .public ? "public" : "private"
         // `+` is escaped in the parts, so that it separates them.
-        let identity = "\(environment)+\(scope)+\(escaped(database.container))+\(escaped(database.owner))"
-        return shortened(identity, on: disk)
+        return "\(environment)+\(scope)+\(escaped(database.container))+\(escaped(database.owner))"
     }
+
+    /// The most bytes of an ``identity(of:)``: two names of 255 bytes, each of them escaped, and some words.
+    static let identityLimit = 2 * 3 * 255 + 64
+
+    /// Whether a name is a digest, which tells nothing of its database.
+    static func isDigest(_ name: String) -> Bool { name.hasPrefix(digestPrefix) }
+
+    private static let digestPrefix = "sha256+"
 
     /// The name of a file, without its suffix, for something that any text may name.
     static func fileName(_ text: String, on disk: any Disk) -> String { shortened(escaped(text), on: disk) }
 
     private static func shortened(_ name: String, on disk: any Disk) -> String {
-        name.utf8.count <= nameLimit ? name : "sha256+" + disk.sha256(Array(name.utf8)).hexadecimal
+        name.utf8.count <= nameLimit ? name : digestPrefix + disk.sha256(Array(name.utf8)).hexadecimal
     }
 
     /// Whether a snapshot's file may have the name, as far as that can be said without knowing its database.
@@ -93,7 +105,7 @@ package enum SnapshotFormat {
     /// Whether a database may have the name among others, as far as that can be said without knowing it.
     static func isName(_ name: String) -> Bool {
         name.utf8.count <= nameLimit && isEscaped(name)
-            && ["development+", "production+", "sha256+"].contains { name.hasPrefix($0) }
+            && ["development+", "production+", digestPrefix].contains { name.hasPrefix($0) }
     }
 
     /// Whether a name holds nothing but what names of files are made of here.
@@ -112,13 +124,18 @@ package enum SnapshotFormat {
 
     /// The database of a file's name; nil for a name that is a digest, or none of ours.
     static func database(ofFile name: String) -> DatabaseID? {
-        let parts = name.dropLast(suffix.utf8.count).split(separator: "+", omittingEmptySubsequences: false)
-        guard name.hasSuffix(suffix), parts.count == 4, let container = unescaped(parts[2]),
-            let owner = unescaped(parts[3])
+        name.hasSuffix(suffix) ? database(named: name.dropLast(suffix.utf8.count)) : nil
+    }
+
+    /// The database with an identity; nil for a digest, and for what is none.
+    static func database(named name: some StringProtocol) -> DatabaseID? {
+        let parts = name.split(separator: "+", omittingEmptySubsequences: false)
+        guard parts.count == 4, let container = unescaped(Substring(parts[2])),
+            let owner = unescaped(Substring(parts[3]))
         else { return nil }
-        let environments: [Substring: Environment] = ["development": .development, "production": .production]
-        let scopes: [Substring: DatabaseScope] = ["public": .public, "private": .private]
-        guard let environment = environments[parts[0]], let scope = scopes[parts[1]],
+        let environments: [String: Environment] = ["development": .development, "production": .production]
+        let scopes: [String: DatabaseScope] = ["public": .public, "private": .private]
+        guard let environment = environments[String(parts[0])], let scope = scopes[String(parts[1])],
             (scope == .public) == owner.isEmpty
         else { return nil }
         return DatabaseID(container: container, environment: environment, scope: scope, owner: owner)

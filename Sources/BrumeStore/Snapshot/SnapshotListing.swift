@@ -28,7 +28,7 @@ package enum SnapshotListing {
         for name in names where name.hasSuffix(SnapshotFormat.suffix) {
             if let id = SnapshotFormat.database(ofFile: name) {
                 if id.container == container, id.environment == environment { found.append(id) }
-            } else if name.hasPrefix("sha256+") {
+            } else if SnapshotFormat.isDigest(name) {
                 let path = SnapshotFormat.folder + "/" + name
                 guard let database = try SnapshotReader.read(path, epoch: 0, from: disk, expecting: nil) else {
                     continue
