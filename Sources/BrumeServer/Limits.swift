@@ -49,6 +49,9 @@ package enum ServerLimits {
     /// others.
     static let blobThreads = 4
 
+    /// Seconds that an upload is kept which was left: so long a client finds it again.
+    package static let keptUploadSeconds: UInt32 = 24 * 60 * 60
+
     /// Log lines per second, of each loop, about peers that are refused.
     static let refusalLinesPerSecond = 10
 

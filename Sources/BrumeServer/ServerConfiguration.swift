@@ -44,6 +44,8 @@ package struct ServerConfiguration: Sendable {
     package var assetFreePercent = 0
     /// The default of a server with users.
     package static let standardAssetFreePercent = 5
+    /// Seconds that an upload is kept which was left.
+    package var keptUploadSeconds = ServerLimits.keptUploadSeconds
     /// How long a stop waits for calls in flight.
     package var drainTimeoutMilliseconds: UInt64 = 10_000
     /// What one connection may take.

@@ -41,7 +41,8 @@ struct RealDiskTests {
         broken.close()
 
         let assets = BlobFolder(of: database, on: disk)
-        #expect(try assets.recoverUploads() == [.begun(identity, durableByteCount: 2 << 20)])
+        var recovery = try assets.makeRecovery()
+        #expect(try recovery.step() == [.begun(identity, durableByteCount: 2 << 20)])
         let upload = try open(in: assets)
         try upload.append(Array(content[(2 << 20)...]))
         let name = BlobName(checksum: upload.finishChecksum(), generation: 7)

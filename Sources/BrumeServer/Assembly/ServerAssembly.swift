@@ -37,7 +37,8 @@ struct ServerAssembly {
             on: disk, freePercent: configuration.assetFreePercent, log: configuration.log,
             nowNanoseconds: nowNanoseconds)
         let blobs = FolderBlobStore(
-            on: disk, threads: DiskThreads(count: blobThreadCount), space: space, failStop: failStop)
+            on: disk, threads: DiskThreads(count: blobThreadCount), space: space,
+            keptUploadSeconds: configuration.keptUploadSeconds, nowNanoseconds: nowNanoseconds, failStop: failStop)
         let assembly = try ServerAssembly(
             of: journal, catalog: FolderCatalog(secrets: secrets, accounts: accounts, schemas: schemas),
             configuration: configuration, loops: loops, blobs: blobs, spinner: spinner,

@@ -55,6 +55,9 @@ package final class DiskThreads: Sendable {
         wake.post()
     }
 
+    /// Whether all is waited for: long work that goes on by itself ends early.
+    package var isStopping: Bool { state.withLock { $0.isStopping } }
+
     /// Whether some work was asked for and is not begun.
     package var hasWork: Bool { state.withLock { $0.queue.count > 0 } }
 

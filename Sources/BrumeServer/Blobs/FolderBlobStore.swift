@@ -9,33 +9,50 @@ package final class FolderBlobStore: BlobStore {
     let threads: DiskThreads
     let space: SpaceWatch
     private let failStop: FailStop
-    private let sweepLane: DiskThreads.Lane
-    private let folders = Lock<[DatabaseID: Entry]>([:])
+    /// What is done for no transfer, one piece after the other.
+    let sweepLane: DiskThreads.Lane
+    let folders = Lock<[DatabaseID: Entry]>([:])
+    /// Seconds that uploads are kept which were left.
+    let keptUploadSeconds: UInt32
+    private let nowNanoseconds: @Sendable () -> UInt64
 
-    /// What is known of a database.
-    private struct Entry {
-        let folder: BlobFolder
+    /// What is known of a database, until nobody uses it any more.
+    struct Entry {
+        var folder: BlobFolder
         var kept = KeptUploads()
         var recovery = Recovery.none
     }
 
     /// Whether what earlier processes kept is known.
-    private enum Recovery {
-        case none, running, done
+    enum Recovery {
+        case none, done
+        /// It is being learnt of, or the folders are being removed: what waits for the end of that.
+        case running(waiting: [@Sendable (Result<Void, BlobFailure>) -> Void])
+
+        var isRunning: Bool { if case .running = self { true } else { false } }
     }
 
     /// - Parameters:
     ///   - threads: What waits for the disk.
     ///   - space: Whether it has room for uploads.
+    ///   - keptUploadSeconds: How long uploads are kept that were left.
+    ///   - nowNanoseconds: A clock that never goes back.
     ///   - failStop: Ends the server when the disk can't be relied on any more.
-    package init(on disk: any Disk, threads: DiskThreads, space: SpaceWatch, failStop: @escaping FailStop) {
+    package init(
+        on disk: any Disk, threads: DiskThreads, space: SpaceWatch,
+        keptUploadSeconds: UInt32 = ServerLimits.keptUploadSeconds,
+        nowNanoseconds: @escaping @Sendable () -> UInt64, failStop: @escaping FailStop
+    ) {
         self.space = space
         (self.disk, self.threads, self.failStop) = (disk, threads, failStop)
+        (self.keptUploadSeconds, self.nowNanoseconds) = (keptUploadSeconds, nowNanoseconds)
         sweepLane = threads.makeLane()
     }
 
-    /// There is one of a database as long as the process lives: it knows what is open.
-    private func folder(of database: DatabaseID) -> BlobFolder {
+    var nowSeconds: UInt32 { UInt32(clamping: nowNanoseconds() / 1_000_000_000) }
+
+    /// There is one of a database as long as anybody uses it: it knows what is open.
+    func folder(of database: DatabaseID) -> BlobFolder {
         folders.withLock { folders in
             if let known = folders[database] { return known.folder }
             let folder = BlobFolder(of: database, on: disk)
@@ -71,48 +88,42 @@ package final class FolderBlobStore: BlobStore {
         let lane = threads.makeLane()
         threads.add(
             { [self] in
-                let folder = folder(of: database)
-                do throws(DiskError) {
-                    try space.check()
-                    guard try recoverUploads(of: database, in: folder) else { return done(.success(.busy)) }
-                    folders.withLock { $0[database]!.kept.remove(upload) }
-                    switch try folder.open(upload) {
-                    case .busy: done(.success(.busy))
-                    case .complete(let name):
-                        try keep(upload, 0, of: database, in: folder)
-                        done(.success(.complete(name)))
-                    case .open(let opened):
-                        FolderUpload(opened, to: database, in: folder, of: self, lane: lane, account: account)
-                            .catchUp(then: done)
-                    }
-                } catch {
-                    done(.failure(failure(error)))
-                }
+                begin(upload, to: database, lane, account, then: done)
             }, in: lane, of: account)
     }
 
-    /// Learns once of the uploads that earlier processes kept, and removes what belongs to none. False while another
-    /// thread does: the file of an upload that were opened meanwhile would be taken for one that was left, and removed.
-    private func recoverUploads(of database: DatabaseID, in folder: BlobFolder) throws(DiskError) -> Bool {
-        let former = folders.withLock { folders in
-            let former = folders[database]!.recovery
-            if former == .none { folders[database]!.recovery = .running }
-            return former
+    private func begin(
+        _ upload: BlobUpload.Identity, to database: DatabaseID, _ lane: DiskThreads.Lane, _ account: ClientShare.Key,
+        then done: @escaping @Sendable (Result<UploadBeginning, BlobFailure>) -> Void
+    ) {
+        let folder = folder(of: database)
+        switch learnUploads(
+            of: database, in: folder,
+            then: { [self] result in
+                if case .failure(let failure) = result { return done(.failure(failure)) }
+                threads.add(
+                    { [self] in begin(upload, to: database, lane, account, then: done) }, in: lane, of: account)
+            })
+        {
+        case .known: break
+        case .waiting: return
+        case .busy: return done(.success(.busy))
         }
-        if former != .none { return former == .done }
         do throws(DiskError) {
-            for upload in try folder.recoverUploads() {
-                switch upload {
-                case .begun(let identity, let byteCount): try keep(identity, byteCount, of: database, in: folder)
-                case .complete(let identity, _): try keep(identity, 0, of: database, in: folder)
-                }
+            try space.check()
+            switch try folder.open(upload) {
+            case .busy: done(.success(.busy))
+            case .complete(let name):
+                try keep(upload, 0, of: database, in: folder)
+                done(.success(.complete(name)))
+            case .open(let opened):
+                folders.withLock { $0[database]?.kept.remove(upload) }
+                FolderUpload(opened, to: database, in: folder, of: self, lane: lane, account: account)
+                    .catchUp(then: done)
             }
         } catch {
-            folders.withLock { $0[database]!.recovery = .none }
-            throw error
+            done(.failure(failure(error)))
         }
-        folders.withLock { $0[database]!.recovery = .done }
-        return true
     }
 
     /// Something is kept of an upload that was left, and nothing more of those that have to go for it.
@@ -121,8 +132,11 @@ package final class FolderBlobStore: BlobStore {
     func keep(
         _ upload: BlobUpload.Identity, _ byteCount: UInt64, of database: DatabaseID, in folder: BlobFolder
     ) throws(DiskError) {
-        let surplus = folders.withLock { $0[database]!.kept.add(upload, byteCount: byteCount) }
-        for old in surplus { _ = try folder.forget(old) }
+        let now = nowSeconds
+        let surplus = folders.withLock {
+            $0[database, default: Entry(folder: folder)].kept.add(upload, byteCount: byteCount, now: now)
+        }
+        if !surplus.isEmpty { try folder.forget(surplus) }
     }
 
     // MARK: Blobs

@@ -56,6 +56,8 @@ final class FolderUpload: StoredUpload, @unchecked Sendable {
                     .catchUp(then: done)
             } catch {
                 upload.close()
+                // What is durable of it is there still, and goes in the end.
+                try? keepNote(upload.durableByteCount)
                 done(.failure(store.failure(error)))
             }
         }

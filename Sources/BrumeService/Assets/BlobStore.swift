@@ -31,6 +31,12 @@ package protocol BlobStore: AnyObject, Sendable {
         _ bucket: UInt8, of database: DatabaseID,
         then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void)
 
+    /// Learns what was kept of uploads to a database before the start, if it does not know: they are kept from now on.
+    func recoverUploads(of database: DatabaseID, then done: @escaping @Sendable () -> Void)
+
+    /// Forgets uploads that were left long ago, and what it remembers of databases that nobody uses.
+    func forgetOldUploads(then done: @escaping @Sendable () -> Void)
+
     /// Removes blobs. Gives those that could not be removed: that is to be tried again.
     func remove(
         _ names: [BlobName], of database: DatabaseID, then done: @escaping @Sendable (_ failed: [BlobName]) -> Void)

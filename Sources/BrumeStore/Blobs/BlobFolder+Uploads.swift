@@ -101,46 +101,13 @@ extension BlobFolder {
         return try disk.create(incoming + "/" + name + BlobUpload.contentSuffix)
     }
 
-    /// The uploads of which something is kept and that nobody has open, in an order that is always the same. What
-    /// belongs to no upload is removed, as far as that can be done.
-    ///
-    /// Asked when the database is opened; nobody opens an upload meanwhile. A damaged note is ignored: its client
-    /// starts over.
-    package func recoverUploads() throws(DiskError) -> [KeptUpload] {
-        let names = try disk.list(incoming)
-        if names.isEmpty { return [] }
-        // An earlier process may have left names that can be seen and are not durable yet.
-        try disk.syncDirectory(incoming)
-        let present = Set(names)
-        let open = state.withLock { $0.open }
-        var kept = Set<String>()
-        var uploads: [KeptUpload] = []
-        for fileName in names where fileName.hasSuffix(BlobUpload.noteSuffix) {
-            let name = String(fileName.dropLast(BlobUpload.noteSuffix.utf8.count))
-            if open.contains(name) { continue }
-            do throws(DiskError) {
-                let hasContent = present.contains(name + BlobUpload.contentSuffix)
-                guard let upload = try keptUpload(name, hasContent: hasContent) else { continue }
-                uploads.append(upload)
-            } catch {
-                if error.isFailedSync { throw error }
-                // What the disk does not give stays as it is, and does not keep the others from going on.
-            }
-            kept.insert(name)
-        }
-        for fileName in names where BlobFolder.isUploads(fileName) {
-            let name = String(fileName.prefix { $0 != "." })
-            let isNeeded = kept.contains(name) && !fileName.hasSuffix(temporaryFileSuffix)
-            if isNeeded || open.contains(name) { continue }
-            _ = try? remove(incoming + "/" + fileName)
-        }
-        // Otherwise a power cut might bring a note back, for another content under its name.
-        try disk.syncDirectory(incoming)
-        return uploads
-    }
+    /// Begins to learn what earlier processes kept of uploads.
+    package func makeRecovery() throws(DiskError) -> UploadRecovery { try UploadRecovery(of: self) }
+
+    func isOpen(_ name: String) -> Bool { state.withLock { $0.open.contains(name) } }
 
     /// What a note says of its upload; nil for a damaged one, and when what it says is not there.
-    private func keptUpload(_ name: String, hasContent: Bool) throws(DiskError) -> KeptUpload? {
+    func keptUpload(_ name: String, hasContent: Bool) throws(DiskError) -> KeptUpload? {
         guard let note = try note(name + BlobUpload.noteSuffix) else { return nil }
         if let blob = note.blob, try isDurable(blob) {
             // The blob may have this name too, after a power cut.
@@ -151,19 +118,24 @@ extension BlobFolder {
     }
 
     /// Whether a file is one that uploads have, or a note that was being replaced.
-    private static func isUploads(_ fileName: String) -> Bool {
+    static func isUploads(_ fileName: String) -> Bool {
         [BlobUpload.contentSuffix, BlobUpload.noteSuffix, BlobUpload.noteSuffix + temporaryFileSuffix]
             .contains { fileName.hasSuffix($0) }
     }
 
-    /// Forgets what is kept of an upload. False when it is open: then it stays.
-    package func forget(_ upload: BlobUpload.Identity) throws(DiskError) -> Bool {
-        let name = upload.fileName(on: disk)
-        guard state.withLock({ $0.open.insert(name).inserted }) else { return false }
-        defer { _ = state.withLock { $0.open.remove(name) } }
-        if try remove(incoming + "/" + name + BlobUpload.noteSuffix) { try disk.syncDirectory(incoming) }
-        try remove(incoming + "/" + name + BlobUpload.contentSuffix)
-        return true
+    /// Forgets what is kept of uploads. Those that are open stay.
+    package func forget(_ uploads: [BlobUpload.Identity]) throws(DiskError) {
+        var names: [String] = []
+        defer { state.withLock { $0.open.subtract(names) } }
+        for upload in uploads {
+            let name = upload.fileName(on: disk)
+            if state.withLock({ $0.open.insert(name).inserted }) { names.append(name) }
+        }
+        var isRemoved = false
+        for name in names where try remove(incoming + "/" + name + BlobUpload.noteSuffix) { isRemoved = true }
+        // Otherwise a power cut might bring a note back, for another content under its name.
+        if isRemoved { try disk.syncDirectory(incoming) }
+        for name in names { try remove(incoming + "/" + name + BlobUpload.contentSuffix) }
     }
 
     /// Gives an upload that is whole its name as a blob, and closes it. The blob is durable there only when
@@ -204,7 +176,7 @@ extension BlobFolder {
 
     /// Removes a file, and frees its room bit by bit; false when it was not there.
     @discardableResult
-    private func remove(_ path: String) throws(DiskError) -> Bool {
+    func remove(_ path: String) throws(DiskError) -> Bool {
         let file = try? disk.openForWriting(path)
         do throws(DiskError) {
             try disk.remove(path)

@@ -20,7 +20,7 @@ struct FolderUploadTests {
     /// - Parameter kept: How much of it there has to be.
     private func begin(byteCount: UInt64, kept: UInt64 = 0) throws -> any StoredUpload {
         let space = SpaceWatch(on: disk, freePercent: 0, log: .none) { 0 }
-        let store = FolderBlobStore(on: disk, threads: threads, space: space) { reason in
+        let store = FolderBlobStore(on: disk, threads: threads, space: space, nowNanoseconds: { 0 }) { reason in
             Issue.record("the server ends: \(reason)")
         }
         let identity = BlobUpload.Identity(

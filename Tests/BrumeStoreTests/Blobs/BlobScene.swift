@@ -83,3 +83,13 @@ struct BlobScene {
         return content
     }
 }
+
+extension BlobFolder {
+    /// Learns all that earlier processes kept of uploads.
+    func recoverUploads() throws(DiskError) -> [KeptUpload] {
+        var recovery = try makeRecovery()
+        var uploads: [KeptUpload] = []
+        while !recovery.isDone { uploads += try recovery.step() }
+        return uploads
+    }
+}

@@ -44,7 +44,7 @@ struct BlobUploadTests {
         guard case .complete(name) = try next.folder.open(identity) else { throw TestFailure("it begins anew") }
         let (last, ended) = try restarted { $0.crash(seed: 2, .nothing) }
         #expect(ended == [.complete(identity, name)])
-        #expect(try last.folder.forget(identity))
+        try last.folder.forget([identity])
         #expect(last.incoming == [])
         #expect(try last.content(of: name) == content)
     }
@@ -70,6 +70,31 @@ struct BlobUploadTests {
         try other.checkpoint()
         other.close()
         #expect(scene.incoming.count == 2)
+    }
+
+    @Test("is learnt of in pieces after a restart, however many were left")
+    func recoveryInPieces() throws {
+        for number in 0..<100 as Range<UInt8> {
+            let upload = try scene.open(BlobScene.identity(Self.mebibyte, number))
+            try upload.append(BlobScene.content(Self.mebibyte, number))
+            try upload.checkpoint()
+            upload.close()
+        }
+        let stray =
+            try #require(scene.incoming.first).split(separator: "/").dropLast().joined(separator: "/") + "/z.part"
+        scene.disk.replace(stray, with: [1])
+        scene.disk.endProcess()
+        let next = BlobScene(on: scene.disk)
+        var recovery = try next.folder.makeRecovery()
+        var (steps, uploads) = (0, Set<BlobUpload.Identity>())
+        while !recovery.isDone {
+            let learnt = try recovery.step()
+            #expect(learnt.count <= UploadRecovery.filesPerStep)
+            for case .begun(let upload, _) in learnt { uploads.insert(upload) }
+            steps += 1
+        }
+        #expect(uploads.count == 100 && steps == 8)
+        #expect(next.incoming.count == 200 && !next.incoming.contains(stray))
     }
 
     @Test("is due to be made durable each 32 MiB")
@@ -173,7 +198,7 @@ struct BlobUploadTests {
         for end in ["close", "discard", "seal", "end", "nothing refers to it"] {
             var upload: BlobUpload? = try scene.open(identity)
             #expect(try isBusy(), "\(end)")
-            #expect(try !scene.folder.forget(identity))
+            try scene.folder.forget([identity])
             try upload!.append([1, 2, 3, 4])
             #expect(try scene.folder.recoverUploads() == [] && scene.incoming.count == 1, "it stays")
             switch end {
@@ -308,7 +333,7 @@ struct BlobUploadTests {
         try former.append(Array(content[..<Self.mebibyte]))
         try former.checkpoint()
         if end == "discard" { try former.discard() } else { former.close() }
-        if end == "forget" { #expect(try scene.folder.forget(longer)) }
+        if end == "forget" { try scene.folder.forget([longer]) }
         // Another upload with its id begins alike, and becomes a blob whose names are not durable.
         let upload = try scene.open(BlobScene.identity(content.count))
         try upload.append(content)
