@@ -282,6 +282,22 @@ package enum ServiceLimits {
     static let assetsSweptPerTurn = 4_096
     /// Databases that are looked at in one turn of a sweep.
     static let databasesSweptPerTurn = 16
+    /// When all folders of assets are walked over for the first time, and how long after that again.
+    package static let assetWalkDelayMilliseconds: UInt64 = 60 * 60 * 1_000
+    package static let assetWalkMilliseconds: UInt64 = 7 * 24 * 60 * 60 * 1_000
+    /// Databases are visited for their assets one after the other, with a pause between them.
+    static let assetVisitPauseMilliseconds: UInt64 = 20
+    /// How long after a visit that did not come about there is another one.
+    static let assetVisitRetrySeconds: UInt32 = 60
+    /// Assets that nothing needs of all databases of a loop that have left the memory, at some 64 bytes each, and how
+    /// many databases these are.
+    package static let departedBlobs = 262_144
+    static let departedDatabases = 65_536
+    /// The same of one database. With more it stays in memory until they are removed: to take in so many when it comes
+    /// back takes a loop some milliseconds.
+    package static let departedBlobsPerDatabase = 4_096
+    /// Assets that nothing needs of the databases that leave in one turn.
+    static let departedBlobsNotedPerTurn = 8_192
     /// Seconds in which a receipt is good.
     package static let receiptSeconds: UInt32 = 24 * 60 * 60
     /// Bytes of an owner's uploads to their database that no record names, where there is no quota.

@@ -73,6 +73,12 @@ package struct ServiceConfiguration: Sendable {
     package var receiptSeconds = ServiceLimits.receiptSeconds
     /// How often what nothing needs is looked for.
     package var assetSweepMilliseconds = ServiceLimits.assetSweepMilliseconds
+    /// How long after the start, and how often after that, all folders of assets are walked over.
+    package var assetWalkDelayMilliseconds = ServiceLimits.assetWalkDelayMilliseconds
+    package var assetWalkMilliseconds = ServiceLimits.assetWalkMilliseconds
+    /// Assets whose graces are remembered of databases that are not in memory.
+    package var departedBlobs = ServiceLimits.departedBlobs
+    package var departedBlobsPerDatabase = ServiceLimits.departedBlobsPerDatabase
     /// Whether users may connect to development environments. The operator may in any case.
     package var servesDevelopment = true
     /// The accounts whose saves teach development schemas.

@@ -5,6 +5,17 @@ internal import BrumeStore
 
 /// What is left in the folders of databases: uploads that broke, and folders that hold nothing any more.
 extension FolderBlobStore {
+    package func databases(then done: @escaping @Sendable (Result<[DatabaseID], BlobFailure>) -> Void) {
+        threads.add(
+            { [self] in
+                do throws(DiskError) {
+                    done(.success(try DatabaseFolders.databases(on: disk)))
+                } catch {
+                    done(.failure(failure(error)))
+                }
+            }, in: sweepLane, of: .operator)
+    }
+
     package func recoverUploads(of database: DatabaseID, then done: @escaping @Sendable () -> Void) {
         threads.add(
             { [self] in
@@ -151,6 +162,27 @@ extension FolderBlobStore {
     /// Forgets a database that nobody uses, and of which no upload is kept.
     private func letGo(_ database: DatabaseID) {
         folders.withLock { if FolderBlobStore.isUnused(database, in: &$0) { $0[database] = nil } }
+    }
+
+    package func tidy(_ database: DatabaseID, then done: @escaping @Sendable () -> Void) {
+        threads.add(
+            { [self] in
+                if let folder = claim(database) {
+                    do throws(DiskError) { try folder.removeEmptyFolders() } catch { _ = failure(error) }
+                    ended(database, .none, .success(()))
+                }
+                done()
+            }, in: sweepLane, of: .operator)
+    }
+
+    /// Keeps all uploads from a database's folder for a while; nil when somebody uses it, or uploads are kept.
+    private func claim(_ database: DatabaseID) -> BlobFolder? {
+        _ = folder(of: database)
+        return folders.withLock { folders in
+            guard FolderBlobStore.isUnused(database, in: &folders) else { return nil }
+            folders[database]!.recovery = .running(waiting: [])
+            return folders[database]!.folder
+        }
     }
 
     /// Whether a database is known of which no upload is kept, and nobody but the table has its folder.

@@ -223,23 +223,38 @@ package final class FolderBlobStore: BlobStore {
             }, in: sweepLane, of: .operator)
     }
 
-    package func list(
-        _ bucket: UInt8, of database: DatabaseID,
-        then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void
+    package func buckets(
+        of database: DatabaseID, then done: @escaping @Sendable (Result<[UInt8], BlobFailure>) -> Void
     ) {
         threads.add(
             { [self] in
                 do throws(DiskError) {
-                    let names = try folder(of: database).blobs(inBucket: bucket)
-                    if names.isEmpty { return done(.success([:])) }
-                    find(names[...], Found(), of: database, for: .operator, in: threads.makeLane(), then: done)
+                    done(.success(try folder(of: database).buckets()))
                 } catch {
                     done(.failure(failure(error)))
                 }
             }, in: sweepLane, of: .operator)
     }
 
+    package func list(
+        _ bucket: UInt8, of database: DatabaseID,
+        then done: @escaping @Sendable (Result<[(name: BlobName, byteCount: UInt64)], BlobFailure>) -> Void
+    ) {
+        threads.add(
+            { [self] in
+                let names: [BlobName]
+                do throws(DiskError) {
+                    names = try folder(of: database).blobs(inBucket: bucket)
+                } catch {
+                    return done(.failure(failure(error)))
+                }
+                if names.isEmpty { return done(.success([])) }
+                find(names[...], Found(), of: database, for: .operator, in: threads.makeLane()) { result in
+                    done(result.map { found in names.compactMap { name in found[name].map { (name, $0) } } })
+                }
+            }, in: sweepLane, of: .operator)
+    }
+
     /// Blobs that are removed in one piece of work.
     private static let removedTogether = 16
-
 }

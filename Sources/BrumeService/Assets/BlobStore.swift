@@ -26,16 +26,27 @@ package protocol BlobStore: AnyObject, Sendable {
         _ names: [BlobName], of database: DatabaseID, for account: ClientShare.Key,
         then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void)
 
-    /// Lists the blobs whose checksums begin with a byte, and how many bytes they have: so no list is of all.
+    /// The first bytes of the checksums of a database's blobs, sorted.
+    func buckets(of database: DatabaseID, then done: @escaping @Sendable (Result<[UInt8], BlobFailure>) -> Void)
+
+    /// Lists the blobs whose checksums begin with a byte, and how many bytes they have, in an order that is always the
+    /// same: so no list is of all.
     func list(
         _ bucket: UInt8, of database: DatabaseID,
-        then done: @escaping @Sendable (Result<[BlobName: UInt64], BlobFailure>) -> Void)
+        then done: @escaping @Sendable (Result<[(name: BlobName, byteCount: UInt64)], BlobFailure>) -> Void)
+
+    /// The databases of which anything may be stored.
+    func databases(then done: @escaping @Sendable (Result<[DatabaseID], BlobFailure>) -> Void)
 
     /// Learns what was kept of uploads to a database before the start, if it does not know: they are kept from now on.
     func recoverUploads(of database: DatabaseID, then done: @escaping @Sendable () -> Void)
 
     /// Forgets uploads that were left long ago, and what it remembers of databases that nobody uses.
     func forgetOldUploads(then done: @escaping @Sendable () -> Void)
+
+    /// Nothing is stored of a database any more, as far as its records know: what is left of its places goes, unless
+    /// somebody uses them.
+    func tidy(_ database: DatabaseID, then done: @escaping @Sendable () -> Void)
 
     /// Removes blobs. Gives those that could not be removed: that is to be tried again.
     func remove(

@@ -33,6 +33,7 @@ extension Shard {
     func sweepAssetsLater() {
         guard server.blobs != nil else { return }
         _ = loop.schedule(afterMilliseconds: server.configuration.assetSweepMilliseconds) { [unowned self] in
+            visitDueDatabases()
             sweepAssets(of: databaseIDs[...])
         }
     }
@@ -41,77 +42,79 @@ extension Shard {
     private func sweepAssets(of ids: ArraySlice<DatabaseID>) {
         for id in ids.prefix(ServiceLimits.databasesSweptPerTurn) {
             guard let loaded = databases.known(id) else { continue }
-            sweepAssets(of: loaded)
-            lookThroughFolder(of: loaded)
+            sweepAssets(of: loaded) { _, _ in }
         }
         let rest = ids.dropFirst(ServiceLimits.databasesSweptPerTurn)
-        if rest.isEmpty { return sweepAssetsLater() }
+        if rest.isEmpty { return endSweep() }
         let next = OnLoop<Void> { [self] in sweepAssets(of: rest) }
         loop.execute { next.body(()) }
     }
 
-    /// Looks through one of the folders of a database's assets for files that nobody knows, once since it was loaded:
-    /// what was uploaded before, and never named. A server that takes no assets has none of that.
-    private func lookThroughFolder(of loaded: LoadedDatabase) {
-        guard let store = server.blobs, server.configuration.assetLimitBytes > 0, loaded.nextBlobFolder < 256 else {
-            return
+    private func endSweep() {
+        sweepAssetsLater()
+        // The store is all loops'. A pass may take longer than it is until the next one.
+        guard index == 0, let store = server.blobs, !forgetsOldUploads else { return }
+        forgetsOldUploads = true
+        let ended = OnLoop<Void> { [self] in forgetsOldUploads = false }
+        store.forgetOldUploads { [loop] in loop.execute { ended.body(()) } }
+    }
+
+    /// Visits the databases that are not in memory and of which something is due, one after the other.
+    private func visitDueDatabases() {
+        guard let store = server.blobs, !visitsDueAssets else { return }
+        visitsDueAssets = true
+        visitNextDue(in: store)
+    }
+
+    private func visitNextDue(in store: any BlobStore) {
+        guard let (id, looksThroughFolder) = departedAssets.takeDue(at: nowSeconds) else {
+            return visitsDueAssets = false
         }
-        let bucket = UInt8(loaded.nextBlobFolder)
-        let removedCount = loaded.removedBlobCount
-        loaded.nextBlobFolder += 1
-        // The database may leave the memory meanwhile: then nobody needs to know.
-        let done = OnLoop<Result<[BlobName: UInt64], BlobFailure>> { [self] result in
-            guard case .success(let found) = result else { return }
-            // One of them may have been removed since it was seen: they are looked at once more.
-            if loaded.removedBlobCount != removedCount { return loaded.nextBlobFolder = Int(bucket) }
-            // In an order that is always the same.
-            takeIn(found.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }[...], of: loaded)
-        }
-        let loop = loop
-        store.list(bucket, of: loaded.database.id) { result in
-            loop.execute { done.body(result) }
+        AssetVisit.begin(to: id, on: self, in: store, looksThroughFolder: looksThroughFolder) { [self] isWhole in
+            if !isWhole {
+                let (later, isNever) = nowSeconds.addingReportingOverflow(ServiceLimits.assetVisitRetrySeconds)
+                departedAssets.putOff(id, until: isNever ? .max : later)
+            }
+            _ = loop.schedule(afterMilliseconds: ServiceLimits.assetVisitPauseMilliseconds) { [unowned self] in
+                visitNextDue(in: store)
+            }
         }
     }
 
-    /// Notes files that were found, some now and the rest in later turns.
-    private func takeIn(_ found: ArraySlice<(key: BlobName, value: UInt64)>, of loaded: LoadedDatabase) {
-        for (name, byteCount) in found.prefix(ServiceLimits.assetsReleasedPerTurn)
-        where loaded.database.blobs.isUnknown(name) {
-            loaded.database.blobs.found(name, byteCount: byteCount, now: nowSeconds)
-        }
-        let rest = found.dropFirst(ServiceLimits.assetsReleasedPerTurn)
-        if rest.isEmpty { return }
-        // What is not known yet is not removed in between.
-        let next = OnLoop<Void> { [self] in takeIn(rest, of: loaded) }
-        loop.execute { next.body(()) }
-    }
-
-    /// Removes the files of what nothing needs. A database stays in memory until they are removed: it has marked them,
-    /// and what comes from the disk again would know nothing of that.
-    private func sweepAssets(of loaded: LoadedDatabase) {
-        guard let store = server.blobs else { return }
+    /// Removes the files of what nothing needs, as much as one sweep takes. A database stays in memory until they are
+    /// removed: it has marked them, and what comes from the disk again would know nothing of that.
+    func sweepAssets(
+        of loaded: LoadedDatabase, then done: @escaping (_ removedCount: Int, _ failedCount: Int) -> Void
+    ) {
+        guard let store = server.blobs else { return done(0, 0) }
         let unneeded = loaded.database.blobs.takeUnneeded(now: nowSeconds, limit: ServiceLimits.assetsSweptPerTurn)
         let names = unneeded + loaded.unremovedBlobs
-        if names.isEmpty { return }
+        if names.isEmpty { return done(0, 0) }
         loaded.unremovedBlobs = []
-        loaded.slicedWorkCount += 1
-        let done = OnLoop<[BlobName]> { [self] failed in
-            loaded.slicedWorkCount -= 1
-            let failed = Set(failed)
-            for name in names where !failed.contains(name) { loaded.database.blobs.removed(name) }
-            loaded.removedBlobCount += names.count - failed.count
-            figures.assets.removedFiles += UInt64(names.count - failed.count)
-            loaded.noteUse()
-            databases.measure(loaded)
+        loaded.removalBegan()
+        let ended = OnLoop<[BlobName]> { [self] failed in
+            removed(names, but: Set(failed), of: loaded)
+            loaded.removalEnded()
+            done(names.count - failed.count, failed.count)
             // Nothing may have been there but uploads.
-            if failed.isEmpty { return databases.dropIfEmpty(loaded) }
-            server.log.warning(
-                "files of assets can't be removed; they are tried again", [("files", String(failed.count))])
-            loaded.unremovedBlobs += names.filter { failed.contains($0) }
+            if failed.isEmpty { databases.dropIfEmpty(loaded) }
         }
         let loop = loop
         store.remove(names, of: loaded.database.id) { failed in
-            loop.execute { done.body(failed) }
+            loop.execute { ended.body(failed) }
         }
+    }
+
+    private func removed(_ names: [BlobName], but failed: Set<BlobName>, of loaded: LoadedDatabase) {
+        for name in names where !failed.contains(name) {
+            loaded.database.blobs.removed(name)
+            loaded.removedMeanwhile?.insert(name)
+        }
+        figures.assets.removedFiles += UInt64(names.count - failed.count)
+        loaded.noteUse()
+        databases.measure(loaded)
+        if failed.isEmpty { return }
+        server.log.warning("files of assets can't be removed; they are tried again", [("files", String(failed.count))])
+        loaded.unremovedBlobs += names.filter { failed.contains($0) }
     }
 }

@@ -40,8 +40,10 @@ extension DatabaseCache {
         let canSave = !isSavingToDrop && loop.nowNanoseconds >= nextSaveToDropNanoseconds
         var unsaved: [DatabaseID] = []
         var dropped = 0
+        // To note what nothing needs of it takes longer than all else.
+        var noted = 0
         for loaded in databases.leastRecentlyUsed(ServiceLimits.dropScan) {
-            if excess <= 0 { break }
+            if excess <= 0 || noted > ServiceLimits.departedBlobsNotedPerTurn { break }
             if loaded.isInUse {
                 databases.use(loaded)
             } else if !loaded.isSaved || loaded.lastPosition > source.log.durablePosition {
@@ -51,6 +53,7 @@ extension DatabaseCache {
                 }
             } else {
                 excess -= loaded.entry.bytes
+                noted += loaded.database.blobs.unneededCount
                 drop(loaded)
                 dropped += 1
             }
@@ -75,6 +78,14 @@ extension DatabaseCache {
         guard loaded.database.sequence == 0, !loaded.isInUse, databases.known(loaded.database.id) === loaded else {
             return
         }
+        drop(loaded)
+    }
+
+    /// Drops a database that came into memory for no client, unless somebody uses it by now, or it is not saved.
+    func letGo(_ loaded: LoadedDatabase) {
+        guard databases.known(loaded.database.id) === loaded, !loaded.isInUse, loaded.isSaved,
+            loaded.lastPosition <= source.log.durablePosition
+        else { return dropIfEmpty(loaded) }
         drop(loaded)
     }
 

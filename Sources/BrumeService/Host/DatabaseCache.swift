@@ -126,6 +126,7 @@ package final class DatabaseCache: @unchecked Sendable {
         let storage = isPrivate ? ledger.opened(database.id, bytes: database.quotaBytes) : nil
         let loaded = host.makeLoaded(database, storage: storage, savedSequence: opened.savedSequence)
         loadCount += 1
+        host.databaseEnters(loaded)
         databases.insert(loaded)
         measure(loaded)
         return loaded

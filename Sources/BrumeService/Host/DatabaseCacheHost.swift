@@ -9,6 +9,8 @@ protocol DatabaseCacheHost: AnyObject {
     ///
     /// - Parameter storage: What it holds, for its account's quota; nil for one that is not kept, and for a public one.
     func makeLoaded(_ database: Database, storage: DatabaseStorage?, savedSequence: UInt64) -> LoadedDatabase
+    /// A database comes into the memory, and will leave it.
+    func databaseEnters(_ loaded: LoadedDatabase)
     /// A database has come that these have waited for.
     func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [Identity])
     /// A database can't be loaded: its file is damaged, or the disk could not read it.

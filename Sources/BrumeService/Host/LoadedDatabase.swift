@@ -28,17 +28,20 @@ package final class LoadedDatabase {
     var isAwaited = false
     /// Marked assets whose files could not be removed.
     var unremovedBlobs: [BlobName] = []
+    /// Removals of files of its assets that the store has not answered, and what waits for their end.
+    private var removalCount = 0
+    private var afterRemovals: [() -> Void] = []
     /// What uploads take that no record names.
     var uploads = UploadRoom()
     /// The commits up to here are durable, and what they have replaced is to be released.
     var releasableSequence: UInt64 = 0
     /// Whether a later turn goes on with that.
     var isReleasing = false
-    /// The next of the 256 folders of its assets that is looked through for what nobody knows.
-    var nextBlobFolder = 0
-    /// How many files of its assets were removed since it was loaded.
-    var removedBlobCount = 0
-    /// Work on it that takes several turns: queries, transfers of assets, and its emptying.
+    /// The assets that nothing needs with which it may leave the memory.
+    var unneededBlobLimit = Int.max
+    /// The assets that were removed while its folders are looked through: a list may name them still.
+    var removedMeanwhile: Set<BlobName>?
+    /// Work on it that takes several turns: queries, transfers of assets, visits to these, and its emptying.
     var slicedWorkCount = 0
 
     /// Record types whose records were scanned for a schema that did not know them.
@@ -72,9 +75,26 @@ package final class LoadedDatabase {
         for done in lessons.removeValue(forKey: scan.type) ?? [] { done(scan.lesson) }
     }
 
+    func removalBegan() {
+        slicedWorkCount += 1
+        removalCount += 1
+    }
+
+    func removalEnded() {
+        slicedWorkCount -= 1
+        removalCount -= 1
+        if removalCount > 0 { return }
+        for body in exchange(&afterRemovals, with: []) { body() }
+    }
+
+    /// Calls `body` when no files of its assets are being removed.
+    func afterRemovals(_ body: @escaping () -> Void) {
+        if removalCount == 0 || isLost { body() } else { afterRemovals.append(body) }
+    }
+
     /// Releases the calls that wait for what it teaches: their clients remember the database they use. Called when no
     /// loop runs any more.
-    func abandon() { lessons = [:] }
+    func abandon() { (lessons, afterRemovals) = ([:], []) }
 
     /// Its place among the others in memory.
     var entry = LoadedDatabases.Entry()
@@ -91,7 +111,10 @@ package final class LoadedDatabase {
     }
 
     /// Notes that the log did not take its last commit, or has lost it to another owner.
-    func markLost() { isLost = true }
+    func markLost() {
+        isLost = true
+        for body in exchange(&afterRemovals, with: []) { body() }
+    }
 
     /// Whether several accounts write to it: in a private database that shares nothing its owner has all the room.
     var hasSeveralWriters: Bool { database.id.scope == .public || !members.isEmpty }
@@ -120,9 +143,10 @@ package final class LoadedDatabase {
     /// Whether dropping it would cost somebody more than the time to load it again.
     ///
     /// Uploads that no record names are known in memory alone: were they forgotten, a user could fill the disk with
-    /// them.
+    /// them. What nothing needs is remembered, unless it is too much.
     var isInUse: Bool {
         clientCount > 0 || isAwaited || !unremovedBlobs.isEmpty || slicedWorkCount > 0 || !lessons.isEmpty
             || hub.isPublishing || hub.hasStreams || database.blobs.pendingByteCount > 0
+            || database.blobs.unneededCount > unneededBlobLimit
     }
 }

@@ -35,7 +35,16 @@ extension Shard: DatabaseCacheHost {
             storage: storage, members: members, savedSequence: savedSequence)
         database.blobs.grace = server.configuration.assetGraceSeconds
         database.blobs.beginGraces(now: nowSeconds)
+        loaded.unneededBlobLimit = server.configuration.departedBlobsPerDatabase
         return loaded
+    }
+
+    func databaseEnters(_ loaded: LoadedDatabase) {
+        switch departedAssets.comeBack(loaded.database.id) {
+        case .each(let blobs)?: loaded.database.blobs.restore(blobs)
+        case .sum(let sum)?: loaded.database.blobs.forgot(sum)
+        case nil: break
+        }
     }
 
     func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [Identity]) {
@@ -51,6 +60,8 @@ extension Shard: DatabaseCacheHost {
     func databaseLeaves(_ loaded: LoadedDatabase) {
         // A device that listened to an empty database will be unknown when it listens again, here or to another one.
         if loaded.database.sequence == 0, loaded.hub.knowsDevices { mayHaveForgottenDevices = true }
+        // Of one that is lost nobody knows what has happened to it since.
+        if !loaded.isLost { departedAssets.leave(loaded.database.id, loaded.database.blobs) }
         // Runs after everything that holds the database in this turn, so that its memory is freed in the
         // background and not here.
         let remains = Remains(of: loaded.database)

@@ -27,6 +27,14 @@ package final class Shard: @unchecked Sendable {
     /// Names that were given to stored assets.
     var blobCount: UInt64 = 0
     let sharedSealer: SharedTokenSealer
+    /// What nothing needs of databases that have left the memory.
+    var departedAssets: DepartedAssets
+    /// Whether databases are visited for what is due of that.
+    var visitsDueAssets = false
+    /// Whether the store is forgetting old uploads; on the first loop alone.
+    var forgetsOldUploads = false
+    /// Walks over the folders of all assets; on the first loop alone.
+    private var assetWalk: AssetWalk?
 
     let server: ServerCore
     /// The databases of this loop.
@@ -115,6 +123,7 @@ package final class Shard: @unchecked Sendable {
         receiptSealer = ReceiptSealer(key: server.secrets.key)
         blobNumbers = KeyedNumbers(secret: server.secrets.key, label: "asset generations")
         sharedSealer = SharedTokenSealer(key: server.secrets.key)
+        departedAssets = DepartedAssets(limit: server.configuration.departedBlobs)
         databases = DatabaseCache(
             loop: loop, limits: DatabaseCache.Limits(server.configuration), memory: server.memory,
             ledger: server.storage, log: server.log, host: self)
@@ -139,6 +148,10 @@ package final class Shard: @unchecked Sendable {
         }
         sweepLater()
         sweepAssetsLater()
+        if index == 0, let store = server.blobs {
+            assetWalk = AssetWalk(over: store, on: self)
+            assetWalk?.beginLater(afterMilliseconds: server.configuration.assetWalkDelayMilliseconds)
+        }
     }
 
     /// Releases everything that refers to the shard: the log, what waits for it or for a database, and clients
@@ -157,6 +170,7 @@ package final class Shard: @unchecked Sendable {
         sharedStreams = [:]
         publishingHubs = []
         lessonScans = FairQueue()
+        assetWalk = nil
         databases.abandon()
         loop.turnEnded = nil
         log = nil

@@ -16,6 +16,7 @@ struct DatabaseCacheTests {
         var held: Set<ClientShare.Key> = []
         var arrivals = 0
         var damages: [Bool] = []
+        var entered: [DatabaseID] = []
         var left: [DatabaseID] = []
         var lost: [DatabaseID] = []
 
@@ -27,6 +28,7 @@ struct DatabaseCacheTests {
                 hub: NotificationHub(database: database, head: .start, coder: EventCoder()), storage: storage,
                 savedSequence: savedSequence)
         }
+        func databaseEnters(_ loaded: LoadedDatabase) { entered.append(loaded.database.id) }
         func databaseArrived(_ loaded: LoadedDatabase, clients: [Client], users: [Identity]) { arrivals += 1 }
         func databaseFailed(isDamaged: Bool) { damages.append(isDamaged) }
         func databaseLeaves(_ loaded: LoadedDatabase) { left.append(loaded.database.id) }
