@@ -2,8 +2,31 @@ internal import BrumeModel
 internal import BrumeRecord
 internal import BrumeStore
 
-/// A1: the assets that the records of a recovered database name are on the disk, whole.
+/// A1: the assets that the records of a recovered database name are on the disk, whole. A2: when all is at rest, nothing
+/// else is in the folders of assets.
 enum AssetChecks {
+    /// What is in the folders of assets that no record names: contents, what is left of uploads, and folders of
+    /// databases that name none.
+    static func strays(on disk: SimulatedDisk, _ history: CommitHistory) -> [String] {
+        var named = Set<String>()
+        var needed = Set<String>()
+        for id in history.databases {
+            let folder = BlobFolder(of: id, on: disk)
+            for zone in (history[id].states.last?.zones ?? [:]).values {
+                for version in zone.records.values {
+                    for case .asset(let asset) in version.fields.values {
+                        let path = folder.path(of: BlobName(asset))
+                        named.insert(path)
+                        needed.insert(String(path.split(separator: "/")[1]))
+                    }
+                }
+            }
+        }
+        let files = disk.paths.filter { $0.hasPrefix(BlobFolder.root + "/") && !named.contains($0) }
+        let folders = (try? disk.listFolders(BlobFolder.root)) ?? []
+        return files + folders.filter { !needed.contains($0) }
+    }
+
     /// What is wrong; nil when nothing is, and when the disk does not answer.
     static func problem(of database: Database, on disk: SimulatedDisk, _ report: inout SimulationReport) -> String? {
         let folder = BlobFolder(of: database.id, on: disk)

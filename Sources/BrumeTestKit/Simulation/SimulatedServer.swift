@@ -147,6 +147,11 @@ final class SimulatedServer: @unchecked Sendable {
         configuration.service.assetGraceSeconds = UInt32(Self.assetGraceSeconds)
         configuration.service.receiptSeconds = 30
         configuration.service.assetSweepMilliseconds = 4_000
+        configuration.service.assetWalkDelayMilliseconds = 3_000
+        configuration.service.assetWalkMilliseconds = 12_000
+        configuration.service.departedBlobs = options.departedBlobs
+        configuration.service.departedBlobsPerDatabase = options.departedBlobsPerDatabase
+        configuration.keptUploadSeconds = 15
         configuration.log = .none
         return configuration
     }

@@ -142,6 +142,12 @@ package final class Simulation {
         for device in devices {
             if let problem = device.problemAtTheEnd() { return violated(problem) }
         }
+        // What no record names goes, also where nobody uses the database.
+        run(seconds: 180) { [self] in AssetChecks.strays(on: server.disk, history).isEmpty }
+        guard goesOn else { return }
+        if let stray = AssetChecks.strays(on: server.disk, history).first {
+            return violated("A2: \(stray) is on the disk, and no record needs it")
+        }
         // And all of it is still there after one more power cut.
         server.end(.nothing)
         run(seconds: 5)

@@ -80,6 +80,10 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var waitingEvents: Int
     /// Whether a loop tells one user's devices, and sends on one stream, in each turn.
     package var tellsOneByOne: Bool
+    /// Assets that nothing needs of which a loop remembers since when, of databases that are not in memory.
+    package var departedBlobs: Int
+    /// The same of one database, which stays in memory with more.
+    package var departedBlobsPerDatabase: Int
 
     package init(seed: UInt64, brokenPromise: BrokenPromise? = nil) {
         self.seed = seed
@@ -125,6 +129,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         eventsPerTurn = [1, 4, 1_024][number(0...2)]
         waitingEvents = [1, 6, 65_536][number(0...2)]
         tellsOneByOne = number(0...1) == 0
+        departedBlobs = [0, 2, 262_144][number(0...2)]
+        departedBlobsPerDatabase = [1, 4, 4_096][number(0...2)]
         sharesMuch = brokenPromise == nil && number(0...2) == 0
         sharesRecords = sharesMuch && number(0...1) == 0
         if sharesMuch { accounts = number(2...3) }
@@ -160,7 +166,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "failedload=1/\(failedLoadOneIn) waiting=\(callsPerLoad) "
             + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(allTombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
             + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s "
-            + "undurable=\(undurableBytes)B events=\(eventsPerTurn)/\(waitingEvents)\(tellsOneByOne ? "/1" : "")"
+            + "undurable=\(undurableBytes)B events=\(eventsPerTurn)/\(waitingEvents)\(tellsOneByOne ? "/1" : "") departed=\(departedBlobs)/\(departedBlobsPerDatabase)"
             + (sharesRecords ? " trees=\(sharedRecordsAtOnce)/\(treeUnitsPerTurn)" : "")
     }
 }
