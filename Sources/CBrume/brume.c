@@ -65,6 +65,8 @@ int brume_write_back(int fd, int64_t offset, int64_t count, bool waits) {
     return sync_file_range(fd, offset, count, flags);
 }
 
+int brume_sync_file_system(int fd) { return syncfs(fd); }
+
 bool brume_file_becomes_unreachable(int fd) {
     // Who opens the file while it is leased is announced by a signal, by default one that ends the process. This one is ignored.
     if (fcntl(fd, F_SETSIG, SIGURG) != 0) return false;

@@ -40,6 +40,22 @@ import Testing
         file.close()
     }
 
+    @Test("a file gets a second name, under which it stays when the first one goes; nothing is replaced by it")
+    func link() throws {
+        let (path, second) = (try directory.write("one", "content"), directory.file("two"))
+        #expect(try FileSystem.link(path, to: second))
+        #expect(FileSystem.isSame(path, second) && !FileSystem.isSame(path, directory.path))
+        #expect(throws: SystemError.self) { try FileSystem.link(path, to: second) }
+        try FileSystem.remove(path)
+        #expect(try FileSystem.read(second, limit: 100) == Array("content".utf8))
+        #expect(!FileSystem.isSame(path, second) && !FileSystem.isSame(path, path))
+        #expect(throws: SystemError.self) { try FileSystem.link(path, to: directory.file("three")) }
+        // Another file system, which every Linux has.
+        #expect(try !FileSystem.link("/proc/version", to: directory.file("version")))
+        try FileSystem.syncFileSystem(of: directory.path)
+        #expect(throws: SystemError.self) { try FileSystem.syncFileSystem(of: path) }
+    }
+
     @Test("a file's version changes when it is edited or replaced, and not when it is read")
     func versions() throws {
         let path = directory.file("photo")

@@ -1,0 +1,31 @@
+internal import CBrume
+internal import Glibc
+
+extension FileSystem {
+    /// Gives a file a second name on its file system, a hard link. The name is durable after ``syncDirectory(_:)``.
+    ///
+    /// - Returns: False where that can't be: the names are on two file systems, this one has no such links, the file
+    ///   has as many as it may, or it is another user's.
+    package static func link(_ path: String, to target: String) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            try SystemCall.run("link", "\(path) to \(target)") { Glibc.link(path, target) }
+            return true
+        } catch {
+            if [EXDEV, EMLINK, EPERM, EACCES, EOPNOTSUPP, ENOSYS].contains(error.errno) { return false }
+            throw error
+        }
+    }
+
+    /// Whether two paths lead to one file or folder; false where one leads to none.
+    package static func isSame(_ path: String, _ other: String) -> Bool {
+        guard let first = try? status(path).version, let second = try? status(other).version else { return false }
+        return first.inode == second.inode && first.device == second.device
+    }
+
+    /// Makes everything durable that any process has written to the file system of `path` until now.
+    package static func syncFileSystem(of path: String) throws(SystemError) {
+        let fd = try SystemCall.run("open", path) { open(path, O_RDONLY | O_CLOEXEC) }
+        defer { SystemCall.close(fd) }
+        try SystemCall.run("syncfs", path) { brume_sync_file_system(fd) }
+    }
+}
