@@ -44,6 +44,12 @@ package enum DataFolder {
         return names.allSatisfy(mayStandInEmpty) ? .empty : .foreign
     }
 
+    /// Whether two folders are of one server, its data folder or backups of it: they have the same secret.
+    package static func haveOneSecret(_ path: String, _ other: String) throws(SystemError) -> Bool {
+        try FileSystem.read(path + "/" + secretPath, limit: 4096)
+            == FileSystem.read(other + "/" + secretPath, limit: 4096)
+    }
+
     /// Whether a server has opened the folder, though some of its files may be lost.
     static func holdsData(_ path: String) -> Bool {
         [MetaFile.path, ManifestFile.path, JournalExtent.path].contains { FileSystem.exists(path + "/" + $0) }

@@ -34,6 +34,9 @@ package struct Verification: Equatable, Sendable {
         }
     }
 
+    /// Whether what an asset's file holds is known, by its path.
+    package typealias KnownAssets = (_ path: String) -> Bool
+
     /// What is wrong, assets left out.
     package private(set) var problems: [Problem] = []
     package private(set) var assets = AssetVerification()
@@ -64,10 +67,11 @@ package struct Verification: Equatable, Sendable {
     /// - Parameters:
     ///   - others: What else the folder always has.
     ///   - memoryBytes: About what the databases may take that are held at a time; one is always held.
-    ///   - progress: Called with the number of bytes of assets that have been read: of these there is most.
+    ///   - isKnown: Asked for each asset's file whether its content need not be read.
+    ///   - progress: Called with the number of bytes of assets that have been checked: of these there is most.
     package init(
         of disk: any Disk, others: [OtherFile] = [], memoryBytes: Int = StoreLimits.verificationBytes,
-        progress: (UInt64) -> Void = { _ in }
+        exceptContentOf isKnown: KnownAssets = { _ in false }, progress: (UInt64) -> Void = { _ in }
     ) throws(DiskError) {
         var meta: MetaFile?
         do throws(StoreError) {
@@ -88,9 +92,9 @@ package struct Verification: Equatable, Sendable {
         } catch {
             try note(error, affects: "every commit from here on")
         }
-        try readSnapshots(on: disk, epoch: epoch, except: tails, progress)
+        try readSnapshots(on: disk, epoch: epoch, except: tails, isKnown, progress)
         try readSchemas(on: disk)
-        try replay(tails, on: disk, epoch: epoch, memoryBytes: memoryBytes, progress)
+        try replay(tails, on: disk, epoch: epoch, memoryBytes: memoryBytes, isKnown, progress)
         try assets.countUnnamed(on: disk)
         if case .failure(let error) = journalEnd { try note(error, affects: "every commit from here on") }
         // No longer needed; two verifications with the same findings are equal.
@@ -166,7 +170,8 @@ package struct Verification: Equatable, Sendable {
 
     /// Checks the snapshots of the databases that are not in the journal, one at a time.
     private mutating func readSnapshots(
-        on disk: any Disk, epoch: UInt32, except tails: [DatabaseID: Int], _ progress: (UInt64) -> Void
+        on disk: any Disk, epoch: UInt32, except tails: [DatabaseID: Int], _ isKnown: KnownAssets,
+        _ progress: (UInt64) -> Void
     ) throws(DiskError) {
         let others = Set(tails.keys.map { SnapshotFormat.path(of: $0, on: disk) })
         for name in try disk.list(SnapshotFormat.folder) where name.hasSuffix(SnapshotFormat.suffix) {
@@ -179,7 +184,7 @@ package struct Verification: Equatable, Sendable {
                 try check(path, holds: database)
                 snapshots += 1
                 count(database)
-                assets.check(database, on: disk, progress: progress)
+                assets.check(database, on: disk, exceptContentOf: isKnown, progress: progress)
             } catch {
                 try note(error, affects: "the database of this snapshot")
             }
@@ -198,7 +203,7 @@ package struct Verification: Equatable, Sendable {
 
     /// Loads the databases that are in the journal, group by group, and replays it over each.
     private mutating func replay(
-        _ tails: [DatabaseID: Int], on disk: any Disk, epoch: UInt32, memoryBytes: Int,
+        _ tails: [DatabaseID: Int], on disk: any Disk, epoch: UInt32, memoryBytes: Int, _ isKnown: KnownAssets,
         _ progress: (UInt64) -> Void
     ) throws(DiskError) {
         // In an order that does not depend on chance.
@@ -227,7 +232,7 @@ package struct Verification: Equatable, Sendable {
             try replay(over: group, on: disk)
             for database in ids[first..<next].compactMap({ group[$0.id] }) {
                 count(database)
-                assets.check(database, on: disk, progress: progress)
+                assets.check(database, on: disk, exceptContentOf: isKnown, progress: progress)
             }
         }
     }

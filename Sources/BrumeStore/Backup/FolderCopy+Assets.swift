@@ -5,8 +5,24 @@
 /// then what is missing is found when the copy is verified. Those that are there and that no record of the copy names
 /// are copied too; a server that opens the copy removes them in time.
 extension FolderCopy {
-    /// Puts the content of an earlier copy in the place of one that is to be made: true when it has.
-    package typealias Adoption = (_ path: String) throws(DiskError) -> Bool
+    /// Puts the content of an earlier copy in the place of one that is to be made, of a file with so many bytes: true
+    /// when it has; see ``EarlierCopy``.
+    package typealias Adoption = (_ path: String, _ byteCount: UInt64) throws(DiskError) -> Bool
+
+    /// The bytes that are copied of what an earlier copy has no file for; of the folder as it is now.
+    package func byteCount(beside earlier: EarlierCopy) throws(DiskError) -> UInt64 {
+        let files = BlobFiles(on: disk)
+        var count = items.reduce(0) { $0 + $1.byteCount }
+        try files.forEachBucket { (bucket) throws(DiskError) in
+            let present = Set(try earlier.disk.list(bucket.path))
+            for name in bucket.names where !present.contains(name.fileName) {
+                guard let file = try files.open(bucket.path(of: name)) else { continue }
+                defer { disk.close(file) }
+                count += try disk.size(of: file)
+            }
+        }
+        return count
+    }
 
     /// Copies them to a folder.
     ///
@@ -29,8 +45,9 @@ extension FolderCopy {
                 let path = bucket.path(of: name)
                 guard let input = try files.open(path) else { continue }
                 defer { disk.close(input) }
-                if let adopt, try adopt(path) {
-                    progress(try disk.size(of: input))
+                let byteCount = try disk.size(of: input)
+                if let adopt, try adopt(path, byteCount) {
+                    progress(byteCount)
                 } else {
                     try copy(input, to: path, on: target, reading: readAsset, progress: progress)
                 }

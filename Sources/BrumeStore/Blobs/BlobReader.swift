@@ -48,6 +48,9 @@ package struct BlobReader: Sendable {
         (self.name, self.disk, self.file, self.path) = (name, disk, file, path)
     }
 
+    /// Bytes of the file: the content, and what follows it.
+    var fileByteCount: UInt64 { byteCount + UInt64(checksums.count * 4 + BlobFormat.footerBytes) }
+
     /// Closes the file. Nobody reads it any more.
     package func close() { disk.close(file) }
 

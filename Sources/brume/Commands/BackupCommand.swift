@@ -17,7 +17,14 @@ enum BackupCommand {
         arguments: [
             ArgumentDefinition("TARGET", "what to make: a file if the name ends in .brume, a folder otherwise")
         ],
-        options: [CommandOptions.data, CommandOptions.json],
+        options: [
+            CommandOptions.data,
+            OptionDefinition(
+                "reuse", "BACKUP", "an earlier backup, a folder: assets that it has are shared with it, not copied"),
+            OptionDefinition(
+                "read-reused", nil, "read assets before they are shared, and copy those that are damaged there"),
+            CommandOptions.json,
+        ],
         notes: [
             """
             Everything that was acknowledged before the backup began is in it, each database as it was at one commit. The \
@@ -34,6 +41,14 @@ enum BackupCommand {
             whatever its name. Nothing is overwritten: the target must not exist.
             """,
             """
+            With --reuse, only assets are copied that are new since that backup; everything else of the new one is \
+            complete. What both have is one file with two names (a hard link), for which both are folders on one file \
+            system: from another one, everything is copied. Either may be removed, the other one stays whole. Damage to \
+            a shared file is damage to both; so copy a backup to another disk now and then. Before an asset is shared \
+            its length and its table of checksums are checked, after which it is not read unless --read-reused is given: \
+            brume verify reads everything.
+            """,
+            """
             It is read back and verified before the command says that it is done, and has its name only then. What is left of one that was \
             interrupted ends in .partial.
             """,
@@ -41,6 +56,7 @@ enum BackupCommand {
         examples: [
             "brume backup /backups/2026-01-31.brume --data ./brume-data",
             "brume backup /backups/2026-01-31 --data ./brume-data",
+            "brume backup /backups/2026-02-01 --reuse /backups/2026-01-31 --data ./brume-data",
         ], body: .asynchronous(run))
 
     private static func run(_ invocation: Invocation) async throws -> ExitCode {
@@ -67,6 +83,8 @@ enum BackupCommand {
                 .usage, "\(target) would stand inside \(folder), the folder that is backed up",
                 hint: "choose a place outside of it, best on another disk")
         }
+        let reused = try reused(invocation, isFile: isFile, for: folder, to: target)
+        defer { reused?.release() }
         if FileSystem.exists(target) {
             throw CommandError(.conflict, "\(target) exists", hint: "choose another name: nothing is overwritten")
         }
@@ -83,8 +101,28 @@ enum BackupCommand {
         defer { lock?.release() }
         let verification =
             isFile
-            ? try copier.copy(toFile: target, title: "backup") : try copier.copy(to: target, title: "backup")
-        return copier.report(verification, at: target, isFile: isFile, invocation)
+            ? try copier.copy(toFile: target, title: "backup")
+            : try copier.copy(to: target, title: "backup", sharing: reused)
+        return copier.report(verification, at: target, isFile: isFile, sharing: reused, invocation)
+    }
+
+    /// The backup that `--reuse` names.
+    private static func reused(
+        _ invocation: Invocation, isFile: Bool, for folder: String, to target: String
+    ) throws -> ReusedBackup? {
+        guard let path = invocation.text("reuse") else {
+            if invocation.isOn("read-reused") {
+                throw UsageError("--read-reused is for a backup with --reuse", command: invocation.command)
+            }
+            return nil
+        }
+        if isFile {
+            throw UsageError(
+                "a backup in one file holds everything itself: --reuse is for backups that are folders",
+                hint: "leave out --reuse, or choose a name that does not end in .brume")
+        }
+        return try ReusedBackup(
+            FolderCopier.path(path), readsAll: invocation.isOn("read-reused"), for: folder, to: target)
     }
 
     private static func writeSnapshots(_ session: ClientSession) async throws {

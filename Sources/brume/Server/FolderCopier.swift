@@ -20,10 +20,12 @@ struct FolderCopier {
     }
 
     /// Makes the folder `target`: under a temporary name until it is verified.
-    func copy(to target: String, title: String) throws -> Verification {
+    ///
+    /// - Parameter reused: A backup whose assets it shares.
+    func copy(to target: String, title: String, sharing reused: ReusedBackup? = nil) throws -> Verification {
         let partial = try Self.partial(of: target)
         do {
-            let verification = try fill(partial, epoch: nil, title: title)
+            let verification = try fill(partial, epoch: nil, title: title, sharing: reused)
             try Self.name(partial, target)
             return verification
         } catch {
@@ -40,7 +42,7 @@ struct FolderCopier {
             throw CommandError(
                 .notFound, "there is no folder \(folder)", hint: "make it first, or choose another one")
         }
-        try checkRoom(on: folder)
+        try checkRoom(on: folder, for: copy.byteCount)
         do {
             let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
             do throws(StoreError) {
@@ -78,7 +80,9 @@ struct FolderCopier {
         }
     }
 
-    private func fill(_ target: String, epoch: UInt32?, title: String) throws -> Verification {
+    private func fill(
+        _ target: String, epoch: UInt32?, title: String, sharing reused: ReusedBackup? = nil
+    ) throws -> Verification {
         do throws(SystemError) {
             try FileSystem.makeDurableDirectory(target)
         } catch {
@@ -87,10 +91,14 @@ struct FolderCopier {
                 hint: error.isForbidden
                     ? "choose one that this user may write to, or make it and give it to this user" : "")
         }
-        try checkRoom(on: target)
+        let shared = reused.flatMap { $0.sharesFileSystem(with: target) ? $0 : nil }
+        try checkRoom(on: target, for: shared?.byteCount(of: copy) ?? copy.byteCount)
         let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
         do throws(StoreError) {
-            try copy.run(to: RealDisk(folder: target), epoch: epoch, salt: UInt64.random(in: 0 ... .max)) { done in
+            try copy.run(
+                to: RealDisk(folder: target), epoch: epoch, salt: UInt64.random(in: 0 ... .max),
+                adopting: shared?.adoption(in: target)
+            ) { done in
                 reporter.advance(to: Int(clamping: done))
             }
         } catch {
@@ -98,22 +106,27 @@ struct FolderCopier {
         }
         reporter.finish()
         try FileSystem.syncDirectory(FileSystem.directory(of: target))
-        return try Self.verify(target, title: "verify").verification
+        // A backup that was copied to where it is may not be on the disk as a whole yet.
+        if shared != nil { try FileSystem.syncFileSystem(of: target) }
+        return try Self.verify(
+            target, title: "verify", exceptContentOf: { path in shared?.shares(path, with: target) ?? false }
+        ).verification
     }
 
-    private func checkRoom(on target: String) throws {
+    private func checkRoom(on target: String, for byteCount: UInt64) throws {
         let available = try FileSystem.availableBytes(target)
-        guard copy.byteCount < UInt64(available) else {
+        guard byteCount < UInt64(available) else {
             throw CommandError(
                 .failed,
-                "\(copy.byteCount) bytes are to be copied, and the disk of \(target) has room for \(available)",
+                "\(byteCount) bytes are to be copied, and the disk of \(target) has room for \(available)",
                 hint: "make room, or choose another disk")
         }
     }
 
     /// Says what the copy holds, and which assets are missing or damaged in it, as they are where it comes from.
     func report(
-        _ verification: Verification, at target: String, isFile: Bool = false, _ invocation: Invocation
+        _ verification: Verification, at target: String, isFile: Bool = false, sharing reused: ReusedBackup? = nil,
+        _ invocation: Invocation
     ) -> ExitCode {
         if invocation.isOn("json") {
             Terminal.print(
@@ -123,13 +136,14 @@ struct FolderCopier {
                         ("databases", .integer(Int64(verification.databases))),
                         ("records", .integer(Int64(verification.records))),
                         ("bytes", .integer(Int64(clamping: copy.byteCount))),
-                    ] + verification.assets.members
+                    ] + verification.assets.members + (reused?.members ?? [])
                 ).line)
         } else {
             for line in verification.assets.problemLines { Terminal.print(line) }
             Terminal.print(
                 "\(target) is verified: \(CountText.text(verification.databases, "database")), "
                     + CountText.text(verification.records, "record") + verification.assets.countText)
+            for line in reused?.lines(for: target) ?? [] { Terminal.print(line) }
             if !verification.isSound {
                 Terminal.print(
                     """
@@ -178,15 +192,18 @@ struct FolderCopier {
 
     /// Verifies a folder that no process uses, or a backup file, and returns its content for copying. Assets that are
     /// missing or damaged are no error.
+    ///
+    /// - Parameter isKnown: Whether the content of an asset's file need not be read.
     static func verify(
-        _ path: String, title: String
+        _ path: String, title: String, exceptContentOf isKnown: Verification.KnownAssets = { _ in false }
     ) throws(CommandError) -> (disk: any Disk, verification: Verification) {
         let disk: any Disk
         let verification: Verification
         do throws(StoreError) {
             disk = FileSystem.isDirectory(path) ? RealDisk(folder: path) : try BackupFile.open(path)
             do throws(DiskError) {
-                verification = try Verification(of: disk, others: DataFolder.filesAlwaysThere, title: title)
+                verification = try Verification(
+                    of: disk, others: DataFolder.filesAlwaysThere, title: title, exceptContentOf: isKnown)
             } catch {
                 throw .disk(error)
             }

@@ -2,10 +2,15 @@ internal import BrumeStore
 
 extension Verification {
     /// Verifies with a progress bar, of which assets are the most.
-    init(of disk: any Disk, others: [OtherFile], title: String) throws(DiskError) {
+    init(
+        of disk: any Disk, others: [OtherFile], title: String,
+        exceptContentOf isKnown: KnownAssets = { _ in false }
+    ) throws(DiskError) {
         let total = try AssetVerification.byteCount(on: disk)
         let reporter = ProgressReporter(title: title, total: Int(clamping: total), unit: "bytes")
-        self = try Verification(of: disk, others: others) { done in reporter.advance(to: Int(clamping: done)) }
+        self = try Verification(of: disk, others: others, exceptContentOf: isKnown) { done in
+            reporter.advance(to: Int(clamping: done))
+        }
         reporter.finish()
     }
 }

@@ -109,7 +109,8 @@ struct AssetCopyTests {
         var done: UInt64 = 0
         try copy.run(
             to: target, epoch: nil, salt: 5,
-            adopting: { path in
+            adopting: { (path, byteCount) in
+                #expect(scene.disk.contents(of: path)?.count == Int(byteCount))
                 guard let bytes = earlier.contents(of: path) else { return false }
                 target.replace(path, with: bytes)
                 adopted.append(path)

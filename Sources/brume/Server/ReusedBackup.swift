@@ -1,0 +1,193 @@
+internal import BrumeServer
+internal import BrumeStore
+internal import BrumeSystem
+
+/// An earlier backup, a folder, whose assets a new one shares: their files get second names (hard links) in it, so that
+/// they are neither copied nor stored twice. Nothing in it is changed, and it may be removed afterwards.
+final class ReusedBackup {
+    let path: String
+    private let readsAll: Bool
+    private let copy: EarlierCopy
+    private let lock: DirectoryLock?
+
+    /// What became of its assets.
+    private(set) var sharedCount = 0
+    private(set) var sharedBytes: UInt64 = 0
+    /// Assets that were copied because the backup's files are damaged.
+    private(set) var damagedCount = 0
+    /// Assets that were copied because their files get no second names.
+    private(set) var unlinkableCount = 0
+
+    /// - Parameters:
+    ///   - readsAll: Whether every asset is read and checked before it is shared.
+    ///   - folder: The data folder that is backed up.
+    ///   - target: The folder that will be made.
+    init(_ path: String, readsAll: Bool, for folder: String, to target: String) throws(CommandError) {
+        (self.path, self.readsAll) = (path, readsAll)
+        try Self.check(path, for: folder, to: target)
+        // A server that is started on it meanwhile would go on with files that are the backup's.
+        lock = try FolderCopier.lock(path)
+        do throws(StoreError) {
+            copy = try EarlierCopy(on: RealDisk(folder: path), readsAll: readsAll)
+        } catch {
+            switch error {
+            case .disk(let error): throw CommandError(isForbidden: error.isForbidden, "\(path): \(error)")
+            case .damaged(let damage) where damage.isMissing:
+                throw CommandError(
+                    .notFound, "\(path) is no complete backup: it has no brume.meta",
+                    hint: Self.otherBackupHint)
+            case .damaged, .unknownVersion:
+                throw CommandError(
+                    .damaged, "\(path)/\(error)",
+                    hint: Self.otherBackupHint)
+            }
+        }
+    }
+
+    /// Lets others use it.
+    func release() { lock?.release() }
+
+    /// Checks that it is a backup of this server, beside all that is used now.
+    private static func check(_ path: String, for folder: String, to target: String) throws(CommandError) {
+        guard FileSystem.exists(path) else { throw CommandError(.notFound, "there is no backup \(path)") }
+        guard FileSystem.isDirectory(path) else {
+            throw CommandError(
+                .usage, "\(path) is not a folder: --reuse takes a backup that is one, for its files are shared",
+                hint: "make a backup as a folder first, under a name that does not end in .brume")
+        }
+        if FileSystem.isSame(path, target) {
+            throw CommandError(
+                .conflict, "\(target) is the backup that --reuse names: a backup is made beside it, and not into it",
+                hint: "choose another name; the earlier backup may be removed afterwards")
+        }
+        if stands(path, in: folder) || stands(folder, in: path) {
+            throw CommandError(
+                .usage, "\(path) and \(folder), the folder that is backed up, are not two folders side by side",
+                hint: "name an earlier backup with --reuse: a backup that shares files with what it backs up is none")
+        }
+        if stands(target, in: path) {
+            throw CommandError(
+                .usage, "\(target) would stand inside \(path), the backup that --reuse names",
+                hint: "choose a place beside it")
+        }
+        let isBackup: Bool
+        let isOfThisServer: Bool
+        do throws(SystemError) {
+            if case .data = try DataFolder.content(of: path) { isBackup = true } else { isBackup = false }
+            isOfThisServer = isBackup ? try DataFolder.haveOneSecret(path, folder) : false
+        } catch {
+            throw CommandError(isForbidden: error.isForbidden, "\(path) can't be looked at: \(error)")
+        }
+        guard isBackup else {
+            throw CommandError(
+                .notFound, "\(path) is no backup: it has no brume.meta", hint: "name a folder that brume backup made")
+        }
+        guard isOfThisServer else {
+            throw CommandError(
+                .usage, "\(path) is a backup of another server than \(folder)", hint: Self.otherBackupHint)
+        }
+    }
+
+    private static let otherBackupHint =
+        "name another one with --reuse, or leave it out for a backup that copies everything"
+
+    /// Whether a folder is another one, or stands in it at any depth, whatever the two are called. The last part of the
+    /// path need not exist.
+    private static func stands(_ path: String, in folder: String) -> Bool {
+        var path = path
+        // As many steps up as a path has parts; the kernel follows links.
+        for _ in 0..<256 {
+            if FileSystem.isSame(path, folder) { return true }
+            let parent = FileSystem.exists(path) ? path + "/.." : FileSystem.directory(of: path)
+            if FileSystem.isSame(path, parent) { return false }
+            path = parent
+        }
+        return false
+    }
+
+    // MARK: Sharing
+
+    /// Whether its files can have names in a folder.
+    func sharesFileSystem(with folder: String) -> Bool {
+        guard let own = try? FileSystem.status(path).version, let other = try? FileSystem.status(folder).version else {
+            return false
+        }
+        return own.device == other.device
+    }
+
+    /// The bytes that a copy writes.
+    func byteCount(of new: FolderCopy) throws(DiskError) -> UInt64 { try new.byteCount(beside: copy) }
+
+    /// Gives files names in a new backup as it is copied.
+    func adoption(in target: String) -> FolderCopy.Adoption {
+        { (file: String, byteCount: UInt64) throws(DiskError) -> Bool in
+            try self.share(file, byteCount: byteCount, with: target)
+        }
+    }
+
+    private func share(_ file: String, byteCount: UInt64, with target: String) throws(DiskError) -> Bool {
+        switch copy.find(file, byteCount: byteCount) {
+        case .absent: return false
+        case .damaged:
+            damagedCount += 1
+            return false
+        case .whole(let contentBytes):
+            do throws(SystemError) {
+                guard try FileSystem.link(path + "/" + file, to: target + "/" + file) else {
+                    unlinkableCount += 1
+                    return false
+                }
+            } catch {
+                throw DiskError(call: error.call, path: file, message: "\(error)", isFull: error.isDiskFull)
+            }
+            sharedCount += 1
+            sharedBytes += contentBytes
+            return true
+        }
+    }
+
+    /// Whether a file of the new backup is one of this backup's, which was checked as it was asked for.
+    func shares(_ file: String, with target: String) -> Bool {
+        FileSystem.isSame(path + "/" + file, target + "/" + file)
+    }
+
+    // MARK: What is said of it
+
+    /// As members of an answer in JSON.
+    var members: [(String, JSONValue)] {
+        [
+            ("sharedAssets", .integer(Int64(sharedCount))),
+            ("sharedAssetBytes", .integer(Int64(clamping: sharedBytes))),
+            ("damagedReusedAssets", .integer(Int64(damagedCount))),
+        ]
+    }
+
+    /// What the operator of a backup that was made with it has to know.
+    func lines(for target: String) -> [String] {
+        var lines: [String] = []
+        if !sharesFileSystem(with: target) {
+            lines.append("nothing is shared with \(path), which is on another file system: everything was copied")
+        } else if unlinkableCount > 0 {
+            lines.append(
+                """
+                \(CountText.text(unlinkableCount, "asset")) could not be shared with \(path), and had to be copied: the \
+                file system, or the owner of the files, does not allow hard links
+                """)
+        }
+        if sharedCount > 0 {
+            let size = ByteSize(bytes: Int(clamping: sharedBytes)).rounded
+            let care =
+                readsAll
+                ? ", each read and checked" : "; their contents were not read: brume verify \(target) does"
+            lines.append("it shares \(CountText.text(sharedCount, "asset")) of \(size) with \(path)\(care)")
+        }
+        if damagedCount > 0 {
+            lines.append(
+                """
+                damaged in \(path), and copied anew: \(CountText.text(damagedCount, "asset")); brume verify \(path) \
+                tells more
+                """)
+        }
+        return lines
+    }
+}
