@@ -90,6 +90,8 @@ package struct FolderCopy: Sendable {
             for path in paths { items.append(Item(path: path, byteCount: try FolderCopy.size(of: path, on: disk))) }
             self.items = items
             assets = try BlobFiles(on: disk).count()
+            // A copy has its assets in itself, unless it is made in a folder that has them elsewhere.
+            manifest?.files[AssetPlace.path] = nil
             for path in paths where present.contains(path) && manifest?.files[path] == nil {
                 manifest?.files[path] = 0
             }
@@ -134,7 +136,10 @@ package struct FolderCopy: Sendable {
             for folder in [JournalFormat.folder, SnapshotFormat.folder, SchemaFile.folder, ""] {
                 try target.syncDirectory(folder)
             }
-            if let manifest { try target.replaceFile(ManifestFile.path, in: "", with: manifest.encoded) }
+            if var manifest {
+                if try target.list("").contains(AssetPlace.path) { manifest.files[AssetPlace.path] = 0 }
+                try target.replaceFile(ManifestFile.path, in: "", with: manifest.encoded)
+            }
             try MetaFile(epoch: epoch ?? meta.epoch, version: meta.version).write(to: target)
         } catch {
             throw .disk(error)

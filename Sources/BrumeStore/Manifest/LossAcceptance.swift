@@ -61,7 +61,13 @@ package struct LossAcceptance {
             ManifestFile.path, ManifestFile.read(from:),
             affects: "whatever snapshots and schemas were there beside those that are")
         {
-            for damage in found.missing(from: names) { lost(damage, affects: "all that the file held") }
+            for damage in found.missing(from: names) {
+                lost(
+                    damage,
+                    affects: damage.file == AssetPlace.path
+                        ? "where assets are: they are looked for in the data folder's own folder \(BlobFolder.root)"
+                        : "all that the file held")
+            }
             file = ManifestFile(files: found.files.filter { names.contains($0.key) })
         }
         for (path, least) in file.files.sorted(by: { $0.key < $1.key }) where least > 0 {

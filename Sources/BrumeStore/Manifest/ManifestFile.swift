@@ -1,5 +1,5 @@
 /// What has to be in a data folder besides the journal: `brume.manifest`, the snapshots and schemas by their files'
-/// names.
+/// names, and ``AssetPlace`` where there is one.
 ///
 /// ```
 ///  0  8  "BRUMEMAN"
@@ -98,7 +98,7 @@ package struct ManifestFile: Equatable, Sendable {
 
     // MARK: What is there
 
-    /// The snapshots and schemas of the folder that `disk` stands for, by their names.
+    /// The snapshots and schemas of the folder that `disk` stands for, by their names, and its ``AssetPlace``.
     static func namesOfFiles(on disk: any Disk) throws(DiskError) -> Set<String> {
         var names = Set<String>()
         for name in try disk.list(SnapshotFormat.folder) where name.hasSuffix(SnapshotFormat.suffix) {
@@ -107,6 +107,7 @@ package struct ManifestFile: Equatable, Sendable {
         for name in try disk.list(SchemaFile.folder) where name.hasSuffix(SchemaFile.suffix) {
             names.insert(SchemaFile.folder + "/" + name)
         }
+        if try disk.list("").contains(AssetPlace.path) { names.insert(AssetPlace.path) }
         return names
     }
 

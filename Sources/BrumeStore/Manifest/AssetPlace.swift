@@ -1,0 +1,96 @@
+/// `brume.assets`: in which folder the contents of a data folder's assets are, where that was ever another one than the
+/// data folder itself.
+///
+/// ```
+///  0   8  "BRUMEPLC"
+///  8   4  format version, 1
+/// 12   4  kind: 1 the data folder's, the contents are in the other folder; 2 the data folder's, they are in itself;
+///         3 the other folder's
+/// 16  16  id, random
+/// 32   4  CRC-32C of bytes 0 to 31 and of the path
+/// 36      path, UTF-8: of the other folder, or in that one's file of the data folder, for messages
+/// ```
+///
+/// Both folders have the file, with one id: a disk that is not mounted, or another server's, has not. The data folder's
+/// file decides. It is named in the ``ManifestFile`` from the next start on, so that it is damage when it is lost, and
+/// so that an earlier version of Brume, which would look for all assets in the data folder, refuses that.
+///
+/// A place is changed in three steps, each durable: the data folder's file gets the id and the path, of kind 2; the
+/// other folder gets its file; the data folder's file becomes one of kind 1. A crash after any step leaves the contents
+/// where they were looked for before, or where they are looked for afterwards, and the steps can be taken again.
+package struct AssetPlace: Equatable, Sendable {
+    package enum Kind: UInt32, Sendable {
+        case elsewhere = 1
+        case here = 2
+        case holder = 3
+    }
+
+    package static let path = "brume.assets"
+    package static let idBytes = 16
+    private static let magic = Array("BRUMEPLC".utf8)
+    private static let version: UInt32 = 1
+    private static let headerBytes = 36
+    /// More than the longest path of Linux.
+    private static let byteLimit: UInt64 = 16 * 1024
+
+    package let id: [UInt8]
+    package let kind: Kind
+    /// The path of the other folder of the two.
+    package let otherPath: String
+
+    package init(id: [UInt8], kind: Kind, otherPath: String) {
+        precondition(id.count == AssetPlace.idBytes, "a folder of assets has an id of another length")
+        (self.id, self.kind, self.otherPath) = (id, kind, otherPath)
+    }
+
+    package var encoded: [UInt8] {
+        var bytes = AssetPlace.magic
+        bytes.appendInteger(AssetPlace.version)
+        bytes.appendInteger(kind.rawValue)
+        bytes += id
+        let path = Array(otherPath.utf8)
+        bytes.appendInteger(AssetPlace.checksum(bytes, path))
+        return bytes + path
+    }
+
+    package init(decoding bytes: [UInt8]) throws(StoreError) {
+        func damage(_ problem: String, at offset: UInt64) -> StoreError {
+            .damaged(Damage(file: AssetPlace.path, offset: offset, problem: problem))
+        }
+        guard bytes.count >= AssetPlace.headerBytes, bytes.starts(with: AssetPlace.magic) else {
+            throw damage("this is not the file that tells where assets are", at: 0)
+        }
+        let path = Array(bytes[AssetPlace.headerBytes...])
+        guard bytes.integer(at: 32, as: UInt32.self) == AssetPlace.checksum(Array(bytes[..<32]), path) else {
+            throw damage("the checksum is wrong", at: 0)
+        }
+        let version: UInt32 = bytes.integer(at: 8)
+        guard version == AssetPlace.version else { throw .unknownVersion(file: AssetPlace.path, version: version) }
+        guard let kind = Kind(rawValue: bytes.integer(at: 12)), let otherPath = String(validating: path, as: UTF8.self)
+        else { throw damage("it says what no version has written", at: 12) }
+        self.init(id: Array(bytes[16..<32]), kind: kind, otherPath: otherPath)
+    }
+
+    private static func checksum(_ header: [UInt8], _ path: [UInt8]) -> UInt32 {
+        var crc = CRC32C()
+        crc.update(header)
+        crc.update(path)
+        return crc.value
+    }
+
+    /// Reads the file of the folder that `disk` stands for; nil when there is none.
+    package static func read(from disk: any Disk) throws(StoreError) -> AssetPlace? {
+        let bytes: [UInt8]?
+        do throws(DiskError) {
+            bytes = try disk.readFile(path, limit: byteLimit)
+        } catch {
+            throw .disk(error)
+        }
+        return try bytes.map { (bytes) throws(StoreError) in try AssetPlace(decoding: bytes) }
+    }
+
+    /// Puts the file in place, whole and durable.
+    package func write(to disk: any Disk) throws(DiskError) {
+        try disk.replaceFile(AssetPlace.path, in: "", with: encoded)
+    }
+}

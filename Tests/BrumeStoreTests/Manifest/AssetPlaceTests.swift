@@ -1,0 +1,77 @@
+import BrumeTestKit
+import Testing
+
+@testable import BrumeStore
+
+@Suite("The file that tells where assets are")
+struct AssetPlaceTests {
+    private let place = AssetPlace(id: Array(1...16), kind: .elsewhere, otherPath: "/mnt/disk é/assets")
+
+    @Test("is read as it was written, whatever it says")
+    func reading() throws {
+        let disk = SimulatedDisk()
+        #expect(try AssetPlace.read(from: disk) == nil)
+        for kind in [AssetPlace.Kind.elsewhere, .here, .holder] {
+            for path in ["", "/a", place.otherPath] {
+                let place = AssetPlace(id: place.id, kind: kind, otherPath: path)
+                try place.write(to: disk)
+                disk.crash(seed: 1, .nothing)
+                #expect(try AssetPlace.read(from: disk) == place)
+            }
+        }
+    }
+
+    @Test("is damaged when any bit of it is another one, and when it is cut off or longer")
+    func damage() {
+        let bytes = place.encoded
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var damaged = bytes
+                damaged[index] ^= 1 << bit
+                #expect(throws: StoreError.self, "byte \(index), bit \(bit)") { try AssetPlace(decoding: damaged) }
+            }
+            #expect(throws: StoreError.self) { try AssetPlace(decoding: Array(bytes[..<index])) }
+        }
+        #expect(throws: StoreError.self) { try AssetPlace(decoding: bytes + [0]) }
+    }
+
+    @Test("is of a version to come when it says so")
+    func version() throws {
+        var bytes = place.encoded
+        bytes.setInteger(UInt32(2), at: 8)
+        var crc = CRC32C()
+        crc.update(Array(bytes[..<32]))
+        crc.update(Array(bytes[36...]))
+        bytes.setInteger(crc.value, at: 32)
+        #expect(throws: StoreError.unknownVersion(file: "brume.assets", version: 2)) {
+            try AssetPlace(decoding: bytes)
+        }
+    }
+
+    @Test("is missed by a start, and by a verification, from the start on that found it first")
+    func missing() throws {
+        let folder = try SnapshotTests.filled()
+        try place.write(to: folder.disk)
+        #expect(try ManifestFile.read(from: folder.disk)?.files[AssetPlace.path] == nil)
+        _ = try Recovery(opening: folder.disk, options: JournalWriter.Options(salt: 5), newEpoch: 7)
+        #expect(try ManifestFile.read(from: folder.disk)?.files[AssetPlace.path] == 0)
+        #expect(try Verification(of: folder.disk).isSound)
+        // A copy has the assets in itself, unless it is made where they are elsewhere.
+        let copy = SimulatedDisk()
+        try FolderCopy(of: folder.disk, .idle, others: []).run(to: copy, epoch: nil, salt: 5) { _ in }
+        #expect(try Verification(of: copy).isSound && !copy.paths.contains(AssetPlace.path))
+        let elsewhere = SimulatedDisk()
+        try place.write(to: elsewhere)
+        try FolderCopy(of: folder.disk, .idle, others: []).run(to: elsewhere, epoch: nil, salt: 5) { _ in }
+        #expect(try Verification(of: elsewhere).isSound)
+        #expect(try ManifestFile.read(from: elsewhere)?.files[AssetPlace.path] == 0)
+
+        try folder.disk.remove(AssetPlace.path)
+        let problems = try Verification(of: folder.disk).problems
+        #expect(problems.map(\.file) == [AssetPlace.path])
+        #expect(problems.first?.affects == "where the contents of assets are")
+        #expect(throws: StoreError.self) {
+            try Recovery(opening: folder.disk, options: JournalWriter.Options(salt: 5), newEpoch: 7)
+        }
+    }
+}
