@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeServer
 import BrumeStore
+import BrumeSystem
 import BrumeTestKit
 import Testing
 
@@ -21,6 +22,26 @@ struct RealDiskTests {
             #expect(error?.isMissing == true)
         }
         #expect(try disk.list("") == [])
+    }
+
+    @Test("has assets in a second folder, and makes none where that one is gone")
+    func assetsFolder() throws {
+        let other = try TestFolder()
+        let disk = RealDisk(folder: folder.path, assetsFolder: other.path)
+        let gone = #expect(throws: DiskError.self) { try disk.makeDirectory("assets") }
+        #expect(gone?.isMissing == false && gone?.message.contains("is its disk mounted?") == true)
+        #expect(try FileSystem.list(other.path).isEmpty && FileSystem.list(folder.path).isEmpty)
+        try FileSystem.makeDirectory(other.path + "/assets")
+        try disk.makeDirectory("assets")
+        try disk.makeDirectory("assets/a")
+        try disk.syncDirectory("assets")
+        try disk.replaceFile("assets/a/b", in: "assets/a", with: [1])
+        // Others only begin like it.
+        try disk.replaceFile("assets-2", in: "", with: [2])
+        #expect(try disk.list("assets/a") == ["b"] && disk.listFolders("assets") == ["a"])
+        #expect(try FileSystem.read(other.path + "/assets/a/b", limit: 10) == [1])
+        #expect(try FileSystem.list(folder.path) == ["assets-2"])
+        #expect(try disk.space(of: "assets") != nil)
     }
 
     @Test("keeps an asset whose upload broke and went on, and gives its room back")

@@ -3,7 +3,8 @@ internal import BrumeService
 package import BrumeStore
 internal import BrumeSystem
 
-/// The store's `Disk` on a folder of the real file system.
+/// The store's `Disk` on a folder of the real file system, and on a second one for assets where they lie elsewhere
+/// (``AssetsFolder``): paths don't tell.
 package final class RealDisk: Disk {
     private struct State {
         var files: [Int: File] = [:]
@@ -11,11 +12,15 @@ package final class RealDisk: Disk {
     }
 
     private let folder: String
+    /// The folder that has the folder of assets.
+    private let assetsFolder: String?
     private let state = Lock(State())
 
-    /// `folder` is the data folder, which must exist.
-    package init(folder: String) {
-        self.folder = folder
+    /// - Parameters:
+    ///   - folder: The data folder, which must exist.
+    ///   - assetsFolder: The folder that has its folder of assets; nil for the data folder itself.
+    package init(folder: String, assetsFolder: String? = nil) {
+        (self.folder, self.assetsFolder) = (folder, assetsFolder)
     }
 
     package func openForReading(_ path: String) throws(DiskError) -> DiskFile { try open(path, .read) }
@@ -115,6 +120,15 @@ package final class RealDisk: Disk {
     }
 
     package func makeDirectory(_ path: String) throws(DiskError) {
+        if path == BlobFolder.root, assetsFolder != nil {
+            // It was there when the other folder was opened. If it is gone, that disk is, and what would be made here
+            // would be on another one.
+            let folder = absolute(path)
+            guard FileSystem.isDirectory(folder) else {
+                throw DiskError(call: "mkdir", path: folder, message: "the folder is gone: is its disk mounted?")
+            }
+            return
+        }
         try translating(path) { () throws(SystemError) in try FileSystem.makeDirectory(absolute(path)) }
     }
 
@@ -134,7 +148,13 @@ package final class RealDisk: Disk {
         return open
     }
 
-    private func absolute(_ path: String) -> String { path.isEmpty ? folder : folder + "/" + path }
+    private func absolute(_ path: String) -> String {
+        if path.isEmpty { return folder }
+        if let assetsFolder, path == BlobFolder.root || path.hasPrefix(BlobFolder.root + "/") {
+            return assetsFolder + "/" + path
+        }
+        return folder + "/" + path
+    }
 
     private func open(_ path: String, _ mode: File.Mode) throws(DiskError) -> DiskFile {
         let file = try translating(path) { () throws(SystemError) in try File(path: absolute(path), mode: mode) }

@@ -22,6 +22,29 @@ extension FileSystem {
         return first.inode == second.inode && first.device == second.device
     }
 
+    /// Whether a path leads to a folder, or into it at any depth, whatever the two are called. The last part of the
+    /// path need not exist.
+    package static func stands(_ path: String, in folder: String) -> Bool {
+        var path = path
+        // As many steps up as a path has parts; the kernel follows links.
+        for _ in 0..<256 {
+            if isSame(path, folder) { return true }
+            let parent = exists(path) ? path + "/.." : directory(of: path)
+            if isSame(path, parent) { return false }
+            path = parent
+        }
+        return false
+    }
+
+    /// A path that begins at the root and has no links in it.
+    package static func canonicalPath(_ path: String) throws(SystemError) -> String {
+        guard let resolved = realpath(path, nil) else {
+            throw SystemError(call: "realpath", errno: errno, context: path)
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
     /// Makes everything durable that any process has written to the file system of `path` until now.
     package static func syncFileSystem(of path: String) throws(SystemError) {
         let fd = try SystemCall.run("open", path) { open(path, O_RDONLY | O_CLOEXEC) }

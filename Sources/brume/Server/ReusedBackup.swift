@@ -60,12 +60,12 @@ final class ReusedBackup {
                 .conflict, "\(target) is the backup that --reuse names: a backup is made beside it, and not into it",
                 hint: "choose another name; the earlier backup may be removed afterwards")
         }
-        if stands(path, in: folder) || stands(folder, in: path) {
+        if FileSystem.stands(path, in: folder) || FileSystem.stands(folder, in: path) {
             throw CommandError(
                 .usage, "\(path) and \(folder), the folder that is backed up, are not two folders side by side",
                 hint: "name an earlier backup with --reuse: a backup that shares files with what it backs up is none")
         }
-        if stands(target, in: path) {
+        if FileSystem.stands(target, in: path) {
             throw CommandError(
                 .usage, "\(target) would stand inside \(path), the backup that --reuse names",
                 hint: "choose a place beside it")
@@ -90,20 +90,6 @@ final class ReusedBackup {
 
     private static let otherBackupHint =
         "name another one with --reuse, or leave it out for a backup that copies everything"
-
-    /// Whether a folder is another one, or stands in it at any depth, whatever the two are called. The last part of the
-    /// path need not exist.
-    private static func stands(_ path: String, in folder: String) -> Bool {
-        var path = path
-        // As many steps up as a path has parts; the kernel follows links.
-        for _ in 0..<256 {
-            if FileSystem.isSame(path, folder) { return true }
-            let parent = FileSystem.exists(path) ? path + "/.." : FileSystem.directory(of: path)
-            if FileSystem.isSame(path, parent) { return false }
-            path = parent
-        }
-        return false
-    }
 
     // MARK: Sharing
 
