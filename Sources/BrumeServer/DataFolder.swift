@@ -61,6 +61,7 @@ package enum DataFolder {
         name.hasPrefix(".")
             || [
                 "lost+found", "lock", "certs", "dev-certificates", "secret.key", "secret.key.tmp", "admin.token.tmp",
+                AssetPlace.path, AssetPlace.path + ".tmp",
                 "ca.pem", "ca.key", "server.pem", "server.key",
             ].contains(name)
     }

@@ -10,6 +10,9 @@ package struct ServerConfiguration: Sendable {
     package var service = ServiceConfiguration()
     /// The data folder. It is made when missing; one server at a time has it.
     package var dataFolder: String
+    /// The folder on another disk that has the contents of the assets; nil for the data folder itself. See
+    /// ``AssetsFolder``.
+    package var assetsFolder: String?
     package var host = "127.0.0.1"
     /// The port to listen on; 0 for any free port, see ``Server/port``.
     package var port: UInt16 = 7440

@@ -14,6 +14,12 @@ package struct ServerError: Error, CustomStringConvertible, Sendable {
         case diskFull
         /// A file of the data folder is damaged.
         case damaged
+        /// The folder of the assets is not there, or is not the right one: its disk may not be mounted.
+        case assetsMissing
+        /// The folder of the assets is another data folder's, or assets are in two places.
+        case assetsConflict
+        /// The assets are in another folder than the command line says.
+        case assetsNotNamed
         /// The certificate, its key or the CA can't be used.
         case certificate
         /// The address can't be listened on.

@@ -14,6 +14,8 @@ package final class Server: @unchecked Sendable {
     /// The accounts of its folder, for the process that it runs in.
     let accounts: AccountStore
     private let lock: DirectoryLock
+    /// Where its assets are.
+    private let assets: AssetsFolder
     /// Whether its loops run, or did.
     private var hasStarted = false
     private let assembly: ServerAssembly
@@ -35,12 +37,12 @@ package final class Server: @unchecked Sendable {
     /// Opens the data folder, makes what is missing in it, and recovers what the journal holds.
     ///
     /// - Parameter disk: What the store uses in place of the folder; nil for the folder itself.
-    /// - Throws: `folderInUse` when another server has the folder, `damaged` with file and offset when a file is not
-    ///   what was written (P8: nothing is repaired by deleting), `folder` when it can't be read or written.
+    /// - Throws: `folderInUse` when another server has the folder, or that of the assets; `damaged` with file and
+    ///   offset when a file is not what was written (P8: nothing is repaired by deleting); `folder` when it can't be
+    ///   read or written; and what ``AssetsFolder`` throws where the assets are not where they should be.
     package init(_ configuration: ServerConfiguration, disk: (any Disk)? = nil) throws(ServerError) {
         self.configuration = configuration
         let folder = configuration.dataFolder
-        let disk = disk ?? RealDisk(folder: folder)
         do {
             try FileSystem.makeDurableDirectory(folder)
         } catch {
@@ -70,6 +72,8 @@ package final class Server: @unchecked Sendable {
             throw ServerError(
                 error.isFull ? .diskFull : .folder, "the account file can't be made in \(folder): \(error)")
         }
+        assets = try AssetsFolder.open(for: folder, at: configuration.assetsFolder, log: log)
+        let disk = disk ?? assets.disk
         let report: Recovery.Report
         do throws(StoreError) {
             let recovery = try Recovery(
@@ -186,6 +190,7 @@ package final class Server: @unchecked Sendable {
                 "fewer connections than asked for: raise the limit of open files",
                 [("asked", String(wanted)), ("connections", String(bounds.all))])
         }
+        if let path = assets.path { core.log.info("assets", [("folder", path)]) }
         if metrics != nil { core.log.info("figures over HTTP", [("address", metricsAddress)]) }
     }
 
@@ -364,6 +369,7 @@ package final class Server: @unchecked Sendable {
         core.adminLoop.join()
         core.disassemble()
         try? FileSystem.remove(configuration.dataFolder + "/server.json")
+        assets.release()
         lock.release()
         core.log.info("stopped")
     }

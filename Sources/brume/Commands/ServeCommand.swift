@@ -63,6 +63,9 @@ enum ServeCommand {
                 "memory-budget", "SIZE",
                 "about what databases may take in memory, such as 512MiB; idle ones are dropped (default: no bound)"),
             OptionDefinition(
+                "assets", "DIR", "a folder on another disk for the contents of assets (default: the data folder)",
+                variable: "BRUME_SERVER_ASSETS"),
+            OptionDefinition(
                 "asset-limit", "SIZE", "what one asset (CKAsset) may have; 0: no assets",
                 fallback: ByteSize(bytes: Int(clamping: ServiceConfiguration.standardAssetLimitBytes)).text),
             OptionDefinition(
@@ -118,7 +121,13 @@ enum ServeCommand {
             """,
             CommandOptions.quotaNote,
             """
-            The contents of assets are files in the folder assets/ of the data folder, and part of backups.
+            The contents of assets are files in the folder assets/ of the data folder, or with --assets in DIR/assets, and part of \
+            backups. The data folder and DIR know each other (brume.assets in both): a start without --assets, with another folder, \
+            or with one whose disk is not mounted is refused, and no two servers use one. Commands on the data folder find DIR by \
+            themselves, or are told by --assets where it is now. To move assets: stop the server, move the folder \
+            (mv brume-data/assets DIR/), start it with --assets DIR. To move them back: the same, and once --assets with the data \
+            folder's own path. The first start in a new place looks for every asset there that a record names, and changes nothing \
+            if one is missing. --asset-free is about DIR's disk then.
             """,
             """
             Commands that take --data DIR reach it through a socket in that folder, as its user or root, and need no certificate and \
@@ -197,6 +206,7 @@ enum ServeCommand {
         }
         var configuration = ServerConfiguration(
             dataFolder: try invocation.required("data"), certificatePath: certificatePath, keyPath: keyPath)
+        configuration.assetsFolder = invocation.text("assets").map(FolderCopier.path)
         configuration.host = address.host
         configuration.port = address.port
         configuration.metricsAddress = try CommandOptions.metricsAddress(invocation)

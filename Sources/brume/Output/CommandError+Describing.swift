@@ -41,7 +41,9 @@ extension CommandError {
 
     private static func code(of error: ServerError) -> ExitCode {
         switch error.code {
-        case .folderInUse: .conflict
+        case .folderInUse, .assetsConflict: .conflict
+        case .assetsMissing: .notFound
+        case .assetsNotNamed: .usage
         case .notPermitted: .notPermitted
         case .damaged: .damaged
         case .folder, .diskFull, .certificate, .listen, .limit: .failed

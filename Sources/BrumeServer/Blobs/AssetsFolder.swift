@@ -1,0 +1,158 @@
+internal import BrumeStore
+package import BrumeSystem
+
+/// The contents of a data folder's assets in another folder, on another disk: `DIR/assets` in place of `assets` in the
+/// data folder.
+///
+/// A disk that is not mounted must not pass for a server without assets. So both folders know each other
+/// (``AssetPlace``), and whoever uses the data folder finds the right one, or is told what to do.
+///
+/// Assets are moved by moving the folder `assets`, while no server runs, and by naming its new place at the next start:
+/// that start looks for every asset that a record names there, before the new place counts.
+package struct AssetsFolder: Sendable {
+    /// The data folder with its assets, wherever they are.
+    package let disk: RealDisk
+    /// The other folder; nil where the data folder has its assets itself.
+    package let path: String?
+    /// Keeps other servers out of the other folder.
+    let lock: DirectoryLock?
+
+    // MARK: For commands
+
+    /// Finds the assets of a data folder, or of a backup, for a command that reads them.
+    ///
+    /// - Parameters:
+    ///   - path: The other folder; nil for where the data folder knows it to be.
+    ///   - isRequired: Whether it is an error that a path is named and that the folder has its assets in itself.
+    package static func known(
+        to dataFolder: String, at path: String? = nil, isRequired: Bool = false
+    ) throws(ServerError) -> AssetsFolder {
+        guard let place = try place(of: dataFolder), place.kind == .elsewhere else {
+            if isRequired, let path, !FileSystem.isSame(path, dataFolder) {
+                throw ServerError(
+                    .assetsNotNamed, "the assets of \(dataFolder) are in that folder itself: leave out --assets")
+            }
+            return AssetsFolder(disk: RealDisk(folder: dataFolder), path: nil, lock: nil)
+        }
+        let other = try existing(path ?? place.otherPath, for: dataFolder)
+        try check(other, is: place, of: dataFolder)
+        return AssetsFolder(disk: RealDisk(folder: dataFolder, assetsFolder: other), path: other, lock: nil)
+    }
+
+    /// Gives a data folder that is being made, and holds nothing yet, another folder for its assets.
+    package static func make(for dataFolder: String, at path: String) throws(ServerError) -> AssetsFolder {
+        let opening = AssetsOpening(dataFolder, try existing(path, for: dataFolder))
+        return try opening.settle(in: nil)
+    }
+
+    /// Undoes ``make(for:at:)``, when what was to be made could not be.
+    package func removeMade() {
+        guard let path else { return }
+        try? FileSystem.removeTree(path + "/" + BlobFolder.root)
+        try? FileSystem.remove(path + "/" + AssetPlace.path)
+    }
+
+    /// Lets others use the folder.
+    package func release() { lock?.release() }
+
+    // MARK: For servers
+
+    /// Opens the assets for a server that has locked the data folder, and moves their place to where the server is told
+    /// that they are now.
+    ///
+    /// - Parameters:
+    ///   - path: What `--assets` names.
+    ///   - acceptsLoss: Whether the place is changed though assets are missing there, or the folder where they were.
+    package static func open(
+        for dataFolder: String, at path: String?, log: Log = .none, acceptingLoss acceptsLoss: Bool = false
+    ) throws(ServerError) -> AssetsFolder {
+        let place = try place(of: dataFolder)
+        do throws(SystemError) {
+            // A process that ended may have left names that are not durable yet.
+            if place != nil { try FileSystem.syncDirectory(dataFolder) }
+        } catch {
+            throw ServerError(.folder, "\(dataFolder): \(error)")
+        }
+        let isElsewhere = place?.kind == .elsewhere
+        guard let path, !FileSystem.isSame(path, dataFolder) else {
+            if let place, isElsewhere {
+                guard path != nil else {
+                    throw ServerError(
+                        .assetsNotNamed,
+                        """
+                        the assets of \(dataFolder) are in \(place.otherPath): start the server with \
+                        brume serve --assets \(place.otherPath). If its folder \(BlobFolder.root) was moved back, start \
+                        with --assets \(dataFolder) once
+                        """)
+                }
+                return try AssetsOpening(dataFolder, place.otherPath, log, acceptingLoss: acceptsLoss).takeBack(place)
+            }
+            return AssetsFolder(disk: RealDisk(folder: dataFolder), path: nil, lock: nil)
+        }
+        let other = try existing(path, for: dataFolder)
+        let opening = AssetsOpening(dataFolder, other, log, acceptingLoss: acceptsLoss)
+        // A disk that is lost for good is followed by an empty one, where that is accepted.
+        let isNew = try self.place(of: other) == nil
+        let isReplaced = acceptsLoss && isNew
+        return try isElsewhere && !isReplaced ? opening.resume(place!) : opening.settle(in: place)
+    }
+
+    // MARK: Parts
+
+    /// What a folder says of where assets are.
+    static func place(of folder: String) throws(ServerError) -> AssetPlace? {
+        do throws(StoreError) {
+            return try AssetPlace.read(from: RealDisk(folder: folder))
+        } catch {
+            switch error {
+            case .disk(let error):
+                throw ServerError(error.isForbidden ? .notPermitted : .folder, "\(folder): \(error)")
+            case .damaged, .unknownVersion:
+                throw ServerError(
+                    .damaged,
+                    """
+                    \(folder)/\(error). If it is damaged: move the folder \(BlobFolder.root) into the data folder, remove \
+                    the file there, and run brume verify --accept-loss, which checks that all is there
+                    """)
+            }
+        }
+    }
+
+    /// The path of a folder for assets, without links, which exists.
+    private static func existing(_ path: String, for dataFolder: String) throws(ServerError) -> String {
+        guard FileSystem.isDirectory(path) else {
+            throw ServerError(
+                .assetsMissing, "there is no folder \(path) with the assets of \(dataFolder): is its disk mounted?")
+        }
+        guard !FileSystem.stands(path, in: dataFolder), !FileSystem.stands(dataFolder, in: path) else {
+            throw ServerError(
+                .assetsNotNamed, "\(path) and the data folder \(dataFolder) are not two folders side by side")
+        }
+        do throws(SystemError) {
+            return try FileSystem.canonicalPath(path)
+        } catch {
+            throw ServerError(.folder, "\(error)")
+        }
+    }
+
+    /// Checks that a folder is the one that the data folder means.
+    static func check(_ path: String, is place: AssetPlace, of dataFolder: String) throws(ServerError) {
+        guard let own = try self.place(of: path), own.kind == .holder else {
+            throw ServerError(
+                .assetsMissing,
+                """
+                \(path) is not the folder with the assets of \(dataFolder): it has no \(AssetPlace.path). Is its disk \
+                mounted? The assets were in \(place.otherPath)
+                """)
+        }
+        guard own.id == place.id else {
+            throw ServerError(
+                .assetsConflict,
+                "\(path) has the assets of another data folder, \(own.otherPath), and not those of \(dataFolder)")
+        }
+        guard FileSystem.isDirectory(path + "/" + BlobFolder.root) else {
+            throw ServerError(
+                .damaged, "\(path)/\(BlobFolder.root) is missing: it had the assets of \(dataFolder)")
+        }
+    }
+}

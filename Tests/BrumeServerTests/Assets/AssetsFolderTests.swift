@@ -1,0 +1,102 @@
+import BrumeStore
+import BrumeSystem
+import BrumeTestKit
+import Testing
+
+@testable import BrumeServer
+
+/// The steps between the two folders; the commands' own tests have servers and their refusals.
+@Suite("The folder of assets on another disk")
+struct AssetsFolderTests {
+    private let folder: TestFolder
+    private let data: String
+    private let other: String
+    private let id = [UInt8](repeating: 7, count: AssetPlace.idBytes)
+
+    init() throws {
+        folder = try TestFolder()
+        let path = try FileSystem.canonicalPath(folder.path)
+        (data, other) = (path + "/data", path + "/other")
+        try FileSystem.makeDirectory(data)
+        try FileSystem.makeDirectory(other)
+    }
+
+    private func place(_ path: String) throws -> AssetPlace? { try AssetPlace.read(from: RealDisk(folder: path)) }
+
+    private func write(_ kind: AssetPlace.Kind, _ otherPath: String, to path: String) throws {
+        try AssetPlace(id: id, kind: kind, otherPath: otherPath).write(to: RealDisk(folder: path))
+    }
+
+    private func open(_ path: String?) throws -> String? {
+        let assets = try AssetsFolder.open(for: data, at: path, log: .none)
+        assets.release()
+        return assets.path
+    }
+
+    @Test("is known by both folders, and by one id")
+    func settled() throws {
+        #expect(try open(nil) == nil && open(data) == nil && place(data) == nil)
+        #expect(try open(other) == other)
+        let (own, holder) = (try #require(try place(data)), try #require(try place(other)))
+        #expect(own.kind == .elsewhere && own.otherPath == other && holder.kind == .holder && holder.otherPath == data)
+        #expect(own.id == holder.id && own.id.contains { $0 != 0 })
+        #expect(try FileSystem.list(other) == ["assets", "brume.assets", "lock"])
+        #expect(try open(other) == other && AssetsFolder.known(to: data).path == other)
+    }
+
+    @Test("is where it was, or where it is to be, after a crash behind any step, and the steps are taken again")
+    func crashes() throws {
+        for steps in 1...3 {
+            for path in [data, other] { try FileSystem.removeTree(path) }
+            for path in [data, other] { try FileSystem.makeDirectory(path) }
+            try FileSystem.makeDirectory(other + "/assets")
+            try write(.here, other, to: data)
+            if steps > 1 { try write(.holder, data, to: other) }
+            if steps > 2 { try write(.elsewhere, other, to: data) }
+            if steps < 3 {
+                #expect(try open(nil) == nil && AssetsFolder.known(to: data).path == nil)
+            } else {
+                let error = #expect(throws: ServerError.self) { try open(nil) }
+                #expect(error?.code == .assetsNotNamed)
+            }
+            #expect(try open(other) == other, "\(steps) steps")
+            #expect(try place(data)?.id == id && place(other)?.id == id)
+        }
+    }
+
+    @Test("is one server's at a time")
+    func locked() throws {
+        let assets = try AssetsFolder.open(for: data, at: other, log: .none)
+        let error = #expect(throws: ServerError.self) { try open(other) }
+        #expect(error?.code == .folderInUse)
+        // Those who read don't mind.
+        #expect(try AssetsFolder.known(to: data).path == other)
+        assets.release()
+        #expect(try open(other) == other)
+    }
+
+    @Test("is not another data folder's, whichever of the two is newer")
+    func foreign() throws {
+        #expect(try open(other) == other)
+        let second = data + "-2"
+        try FileSystem.makeDirectory(second)
+        for acceptsLoss in [false, true] {
+            let error = #expect(throws: ServerError.self) {
+                try AssetsFolder.open(for: second, at: other, acceptingLoss: acceptsLoss)
+            }
+            #expect(error?.code == .assetsConflict)
+        }
+        let made = #expect(throws: ServerError.self) { try AssetsFolder.make(for: second, at: other) }
+        #expect(made?.code == .assetsConflict)
+        #expect(try place(second) == nil)
+    }
+
+    @Test("has nothing of what a data folder that could not be made was to have")
+    func removed() throws {
+        let made = try AssetsFolder.make(for: data, at: other)
+        try made.disk.replaceFile("assets/x", in: "assets", with: [1])
+        made.removeMade()
+        made.release()
+        #expect(try FileSystem.list(other) == ["lock"])
+    }
+}
