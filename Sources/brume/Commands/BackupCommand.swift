@@ -18,7 +18,7 @@ enum BackupCommand {
             ArgumentDefinition("TARGET", "what to make: a file if the name ends in .brume, a folder otherwise")
         ],
         options: [
-            CommandOptions.data,
+            CommandOptions.data, CommandOptions.assetsPlace,
             OptionDefinition(
                 "reuse", "BACKUP", "an earlier backup, a folder: assets that it has are shared with it, not copied"),
             OptionDefinition(
@@ -83,6 +83,12 @@ enum BackupCommand {
                 .usage, "\(target) would stand inside \(folder), the folder that is backed up",
                 hint: "choose a place outside of it, best on another disk")
         }
+        let assets = try CommandOptions.assets(of: folder, invocation)
+        if let path = assets.path, FileSystem.stands(target, in: path) {
+            throw CommandError(
+                .usage, "\(target) would stand inside \(path), the folder of the assets that are backed up",
+                hint: "choose a place outside of it, best on another disk")
+        }
         let reused = try reused(invocation, isFile: isFile, for: folder, to: target)
         defer { reused?.release() }
         if FileSystem.exists(target) {
@@ -93,10 +99,10 @@ enum BackupCommand {
         if let session = try Operator.session(invocation) {
             lock = nil
             try await writeSnapshots(session)
-            copier = try FolderCopier(of: RealDisk(folder: folder), named: folder, .inUse)
+            copier = try FolderCopier(of: assets.disk, named: folder, .inUse)
         } else {
             lock = try FolderCopier.lock(folder)
-            copier = try FolderCopier(of: RealDisk(folder: folder), named: folder, .idle)
+            copier = try FolderCopier(of: assets.disk, named: folder, .idle)
         }
         defer { lock?.release() }
         let verification =

@@ -10,6 +10,18 @@ enum CommandOptions {
     static let assetsFolder = OptionDefinition(
         "assets", "DIR", "fetch the files of assets, too, into this folder, which is made when it is missing")
 
+    /// The variable is not that of ``assetsFolder``: where a server keeps its files is not where an app fetches some.
+    static let assetsPlace = OptionDefinition(
+        "assets", "DIR", "where its assets are, if they are neither in it nor where it knows them to be",
+        variable: "BRUME_SERVER_ASSETS")
+
+    /// Finds the assets of a folder for a command that has ``assetsPlace``.
+    static func assets(of folder: String, _ invocation: Invocation) throws(ServerError) -> AssetsFolder {
+        // The variable is for a server's own folder, and backups are other ones.
+        try AssetsFolder.known(
+            to: folder, at: invocation.text("assets"), isRequired: invocation.flags.contains("assets"))
+    }
+
     static let data = OptionDefinition("data", "DIR", "the data folder", fallback: "./brume-data")
 
     /// The limits of what records may take.

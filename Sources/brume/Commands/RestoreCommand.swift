@@ -8,7 +8,10 @@ enum RestoreCommand {
         ["restore"], "make a data folder of a backup",
         arguments: [ArgumentDefinition("BACKUP", "what brume backup made, file or folder, or a copy of a data folder")],
         options: [
-            CommandOptions.data, CommandOptions.json,
+            CommandOptions.data,
+            OptionDefinition(
+                "assets", "DIR", "an empty folder on another disk for assets (default: the data folder)",
+                variable: "BRUME_SERVER_ASSETS"), CommandOptions.json,
             OptionDefinition("accept-loss", nil, "restore all else where assets are missing or damaged in the backup"),
         ],
         notes: [
@@ -19,7 +22,10 @@ enum RestoreCommand {
             So are shares: users who were removed from them since take part again.
             """
         ],
-        examples: ["brume restore /backups/2026-01-31.brume --data ./brume-data"], body: .blocking(run))
+        examples: [
+            "brume restore /backups/2026-01-31.brume --data ./brume-data",
+            "brume restore /backups/2026-01-31.brume --data ./brume-data --assets /mnt/disk2/assets",
+        ], body: .blocking(run))
 
     private static func run(_ invocation: Invocation) throws -> ExitCode {
         let backup = FolderCopier.path(invocation.arguments[0])
@@ -50,7 +56,8 @@ enum RestoreCommand {
                     """)
         }
         let copier = try FolderCopier(of: source.disk, named: backup, .idle)
-        let verification = try copier.copy(into: folder, title: "restore")
+        let verification = try copier.copy(
+            into: folder, assetsAt: invocation.text("assets").map(FolderCopier.path), title: "restore")
         return copier.report(verification, at: folder, invocation)
     }
 }

@@ -8,7 +8,7 @@ enum VerifyCommand {
         ["verify"], "check a data folder or a backup, changing nothing",
         arguments: [ArgumentDefinition("PATH", "the data folder, or a backup of one: a folder or a file")],
         options: [
-            CommandOptions.json,
+            CommandOptions.assetsPlace, CommandOptions.json,
             OptionDefinition(
                 "accept-loss", nil,
                 "change the folder: go on without what is missing, where there is no backup that has it"),
@@ -21,6 +21,11 @@ enum VerifyCommand {
             missing, segments that are missing at the journal's ends, and what can't be read at its very end. Other damage is not \
             touched. Nothing is deleted, and devices that saw what is lost fetch from the start, by themselves.
             """,
+            """
+            Assets on another disk (brume serve --assets) are verified where the data folder knows them to be, or --assets names. With \
+            --accept-loss, --assets names where they are from now on, though some are missing there: a disk in place of one that is \
+            lost for good, or the data folder itself. Clients that fetch a missing one get assetNotAvailable.
+            """,
         ],
         body: .blocking(run))
 
@@ -28,7 +33,7 @@ enum VerifyCommand {
         let path = invocation.arguments[0]
         guard FileSystem.exists(path) else { throw CommandError(.notFound, "there is no folder or file \(path)") }
         if invocation.isOn("accept-loss") { return try acceptLoss(of: path, invocation) }
-        let verification = FileSystem.isDirectory(path) ? try verify(folder: path) : try verify(file: path)
+        let verification = FileSystem.isDirectory(path) ? try verify(folder: path, invocation) : try verify(file: path)
         if invocation.isOn("json") { Terminal.print(json(verification).line) } else { print(verification, path) }
         return verification.isSound ? .done : .damaged
     }
@@ -48,17 +53,17 @@ enum VerifyCommand {
         }
     }
 
-    private static func verify(folder: String) throws -> Verification {
+    private static func verify(folder: String, _ invocation: Invocation) throws -> Verification {
         let lock = try lock(folder)
         defer { lock?.release() }
-        return try verifyLocked(folder)
+        return try verifyLocked(folder, CommandOptions.assets(of: folder, invocation).disk)
     }
 
     private static func verifyLocked(
-        _ folder: String, others: [Verification.OtherFile] = DataFolder.filesAlwaysThere
+        _ folder: String, _ disk: RealDisk, others: [Verification.OtherFile] = DataFolder.filesAlwaysThere
     ) throws -> Verification {
         do throws(DiskError) {
-            return try Verification(of: RealDisk(folder: folder), others: others, title: "verify")
+            return try Verification(of: disk, others: others, title: "verify")
         } catch {
             throw CommandError(isForbidden: error.isForbidden, "\(folder) can't be read: \(error)")
         }
@@ -87,11 +92,14 @@ enum VerifyCommand {
         }
         guard let lock = try lock(folder) else { throw CommandError(.failed, "\(folder) can't be written") }
         defer { lock.release() }
+        if let path = invocation.text("assets"), invocation.flags.contains("assets") {
+            try AssetsFolder.open(for: folder, at: FolderCopier.path(path), acceptingLoss: true).release()
+        }
+        let disk = try AssetsFolder.known(to: folder).disk
         var losses: [Verification.Problem] = []
         // What is wrong with accounts and secrets can't be given up: the folder is changed for the store's files alone.
-        if try !verifyLocked(folder, others: []).isSound {
+        if try !verifyLocked(folder, disk, others: []).isSound {
             do throws(StoreError) {
-                let disk = RealDisk(folder: folder)
                 losses = try LossAcceptance(
                     on: disk, options: JournalWriter.Options(salt: UInt64.random(in: 0 ... .max)),
                     newEpoch: UInt32.random(in: 1 ... .max)
@@ -105,7 +113,7 @@ enum VerifyCommand {
                 }
             }
         }
-        let verification = try verifyLocked(folder)
+        let verification = try verifyLocked(folder, disk)
         if invocation.isOn("json") {
             Terminal.print(json(verification, losses: losses).line)
         } else {

@@ -66,11 +66,20 @@ struct FolderCopier {
     }
 
     /// Fills a folder that is empty or missing, for a server.
-    func copy(into folder: String, title: String) throws -> Verification {
+    ///
+    /// - Parameter assetsPath: The folder that the assets are put into; nil for the data folder.
+    func copy(into folder: String, assetsAt assetsPath: String? = nil, title: String) throws -> Verification {
         let isNew = !FileSystem.exists(folder)
+        var assets: AssetsFolder?
+        defer { assets?.release() }
         do {
-            return try fill(folder, epoch: UInt32.random(in: 1 ... .max), title: title)
+            if let assetsPath {
+                try Self.make(folder)
+                assets = try AssetsFolder.make(for: folder, at: assetsPath)
+            }
+            return try fill(folder, assets, epoch: UInt32.random(in: 1 ... .max), title: title)
         } catch {
+            assets?.removeMade()
             // The folder was empty before.
             for name in (try? FileSystem.list(folder)) ?? [] {
                 try? FileManager.default.removeItem(atPath: folder + "/" + name)
@@ -80,23 +89,33 @@ struct FolderCopier {
         }
     }
 
-    private func fill(
-        _ target: String, epoch: UInt32?, title: String, sharing reused: ReusedBackup? = nil
-    ) throws -> Verification {
+    private static func make(_ folder: String) throws(CommandError) {
         do throws(SystemError) {
-            try FileSystem.makeDurableDirectory(target)
+            try FileSystem.makeDurableDirectory(folder)
         } catch {
             throw CommandError(
                 .failed, "the folder can't be made: \(error)",
                 hint: error.isForbidden
                     ? "choose one that this user may write to, or make it and give it to this user" : "")
         }
+    }
+
+    private func fill(
+        _ target: String, _ assets: AssetsFolder? = nil, epoch: UInt32?, title: String,
+        sharing reused: ReusedBackup? = nil
+    ) throws -> Verification {
+        try Self.make(target)
         let shared = reused.flatMap { $0.sharesFileSystem(with: target) ? $0 : nil }
-        try checkRoom(on: target, for: shared?.byteCount(of: copy) ?? copy.byteCount)
+        if let path = assets?.path {
+            try checkRoom(on: path, for: copy.assets.byteCount)
+            try checkRoom(on: target, for: copy.byteCount - copy.assets.byteCount)
+        } else {
+            try checkRoom(on: target, for: shared?.byteCount(of: copy) ?? copy.byteCount)
+        }
         let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
         do throws(StoreError) {
             try copy.run(
-                to: RealDisk(folder: target), epoch: epoch, salt: UInt64.random(in: 0 ... .max),
+                to: assets?.disk ?? RealDisk(folder: target), epoch: epoch, salt: UInt64.random(in: 0 ... .max),
                 adopting: shared?.adoption(in: target)
             ) { done in
                 reporter.advance(to: Int(clamping: done))
@@ -197,10 +216,16 @@ struct FolderCopier {
     static func verify(
         _ path: String, title: String, exceptContentOf isKnown: Verification.KnownAssets = { _ in false }
     ) throws(CommandError) -> (disk: any Disk, verification: Verification) {
+        let folder: AssetsFolder?
+        do throws(ServerError) {
+            folder = FileSystem.isDirectory(path) ? try AssetsFolder.known(to: path) : nil
+        } catch {
+            throw CommandError(describing: error)
+        }
         let disk: any Disk
         let verification: Verification
         do throws(StoreError) {
-            disk = FileSystem.isDirectory(path) ? RealDisk(folder: path) : try BackupFile.open(path)
+            if let folder { disk = folder.disk } else { disk = try BackupFile.open(path) }
             do throws(DiskError) {
                 verification = try Verification(
                     of: disk, others: DataFolder.filesAlwaysThere, title: title, exceptContentOf: isKnown)

@@ -11,7 +11,7 @@ internal import Testing
 @Suite("A server whose system fails it", .serialized, .timeLimit(.minutes(4)))
 struct ProcessFaultTests {
     /// A library that is loaded before the system's own; see Tests/Shims/faults.c.
-    private static func shim(in folder: TestFolder) throws -> String {
+    static func shim(in folder: TestFolder) throws -> String {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../Shims/faults.c"
         let library = folder.path + "/faults.so"
         for compiler in ["cc", "clang"] {
