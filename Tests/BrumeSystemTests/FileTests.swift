@@ -46,14 +46,37 @@ import Testing
         #expect(try FileSystem.link(path, to: second))
         #expect(FileSystem.isSame(path, second) && !FileSystem.isSame(path, directory.path))
         #expect(throws: SystemError.self) { try FileSystem.link(path, to: second) }
+        let (symbolic, third) = (directory.file("symbolic"), directory.file("third"))
+        try #require(symlink(path, symbolic) == 0)
+        #expect(try FileSystem.link(symbolic, to: third))
         try FileSystem.remove(path)
         #expect(try FileSystem.read(second, limit: 100) == Array("content".utf8))
+        #expect(FileSystem.isSame(second, third))
         #expect(!FileSystem.isSame(path, second) && !FileSystem.isSame(path, path))
         #expect(throws: SystemError.self) { try FileSystem.link(path, to: directory.file("three")) }
         // Another file system, which every Linux has.
         #expect(try !FileSystem.link("/proc/version", to: directory.file("version")))
         try FileSystem.syncFileSystem(of: directory.path)
         #expect(throws: SystemError.self) { try FileSystem.syncFileSystem(of: path) }
+    }
+
+    @Test("a path stands in a folder at any depth, whatever the two are called")
+    func stands() throws {
+        let (outer, inner) = (directory.file("outer"), directory.file("outer/inner"))
+        try FileSystem.makeDirectoryTree(inner + "/deep")
+        try FileSystem.makeDirectory(directory.file("outer-2"))
+        try #require(symlink(inner, directory.file("link")) == 0)
+        for path in [outer, outer + "/", inner + "/deep", outer + "/new", directory.file("link/deep/new")] {
+            #expect(FileSystem.stands(path, in: outer), "\(path)")
+        }
+        for path in [
+            directory.path, directory.file("outer-2"), directory.file("outer-2/new"), directory.file("new"), "/",
+        ] {
+            #expect(!FileSystem.stands(path, in: outer), "\(path)")
+        }
+        #expect(!FileSystem.stands(outer, in: directory.file("nowhere")))
+        #expect(try FileSystem.canonicalPath(directory.file("link/../inner/.")) == FileSystem.canonicalPath(inner))
+        #expect(throws: SystemError.self) { try FileSystem.canonicalPath(outer + "/new") }
     }
 
     @Test("a file's version changes when it is edited or replaced, and not when it is read")

@@ -2,13 +2,16 @@ internal import CBrume
 internal import Glibc
 
 extension FileSystem {
-    /// Gives a file a second name on its file system, a hard link. The name is durable after ``syncDirectory(_:)``.
+    /// Gives a file, also one that a symbolic link leads to, a second name on its file system, a hard link. The name is
+    /// durable after ``syncDirectory(_:)``.
     ///
     /// - Returns: False where that can't be: the names are on two file systems, this one has no such links, the file
     ///   has as many as it may, or it is another user's.
     package static func link(_ path: String, to target: String) throws(SystemError) -> Bool {
         do throws(SystemError) {
-            try SystemCall.run("link", "\(path) to \(target)") { Glibc.link(path, target) }
+            try SystemCall.run("link", "\(path) to \(target)") {
+                linkat(AT_FDCWD, path, AT_FDCWD, target, AT_SYMLINK_FOLLOW)
+            }
             return true
         } catch {
             if [EXDEV, EMLINK, EPERM, EACCES, EOPNOTSUPP, ENOSYS].contains(error.errno) { return false }
