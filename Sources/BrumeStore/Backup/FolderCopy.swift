@@ -63,16 +63,20 @@ package struct FolderCopy: Sendable {
         }
         let present: Set<String>
         do throws(DiskError) {
-            present = try ManifestFile.namesOfFiles(on: disk)
+            present = try ManifestFile.namesOfSnapshotsAndSchemas(on: disk)
         } catch {
             throw .disk(error)
         }
+        // A copy has its assets in itself, unless it is made in a folder that has them elsewhere.
+        let namesPlace = manifest?.files.removeValue(forKey: AssetPlace.path) != nil
         if let damage = manifest?.missing(from: present).first { throw .damaged(damage) }
+        var hasPlace = false
         if kind == .idle, meta.hasManifest, try JournalExtent.read(from: disk) == nil {
             throw .damaged(ManifestFile.missing(JournalExtent.path, sequence: 0))
         }
         do throws(DiskError) {
             let names = try disk.list("")
+            hasPlace = names.contains(AssetPlace.path)
             // Data first: accounts without it and without `brume.meta` would be taken for a folder that is just being
             // made.
             var paths = try disk.list(SnapshotFormat.folder).filter { $0.hasSuffix(SnapshotFormat.suffix) }
@@ -90,8 +94,6 @@ package struct FolderCopy: Sendable {
             for path in paths { items.append(Item(path: path, byteCount: try FolderCopy.size(of: path, on: disk))) }
             self.items = items
             assets = try BlobFiles(on: disk).count()
-            // A copy has its assets in itself, unless it is made in a folder that has them elsewhere.
-            manifest?.files[AssetPlace.path] = nil
             for path in paths where present.contains(path) && manifest?.files[path] == nil {
                 manifest?.files[path] = 0
             }
@@ -99,6 +101,8 @@ package struct FolderCopy: Sendable {
         } catch {
             throw .disk(error)
         }
+        // Who lost it does not know where the assets are.
+        if namesPlace, !hasPlace { throw .damaged(ManifestFile.missing(AssetPlace.path, sequence: 0)) }
     }
 
     /// Copies everything to `target`, an empty folder. When this returns the copy is durable; when it throws, what is

@@ -100,6 +100,13 @@ package struct ManifestFile: Equatable, Sendable {
 
     /// The snapshots and schemas of the folder that `disk` stands for, by their names, and its ``AssetPlace``.
     static func namesOfFiles(on disk: any Disk) throws(DiskError) -> Set<String> {
+        var names = try namesOfSnapshotsAndSchemas(on: disk)
+        if try disk.list("").contains(AssetPlace.path) { names.insert(AssetPlace.path) }
+        return names
+    }
+
+    /// The snapshots and schemas of the folder that `disk` stands for, by their names.
+    static func namesOfSnapshotsAndSchemas(on disk: any Disk) throws(DiskError) -> Set<String> {
         var names = Set<String>()
         for name in try disk.list(SnapshotFormat.folder) where name.hasSuffix(SnapshotFormat.suffix) {
             names.insert(SnapshotFormat.folder + "/" + name)
@@ -107,7 +114,6 @@ package struct ManifestFile: Equatable, Sendable {
         for name in try disk.list(SchemaFile.folder) where name.hasSuffix(SchemaFile.suffix) {
             names.insert(SchemaFile.folder + "/" + name)
         }
-        if try disk.list("").contains(AssetPlace.path) { names.insert(AssetPlace.path) }
         return names
     }
 

@@ -70,6 +70,7 @@ struct AssetPlaceTests {
         let problems = try Verification(of: folder.disk).problems
         #expect(problems.map(\.file) == [AssetPlace.path])
         #expect(problems.first?.affects == "where the contents of assets are")
+        #expect(throws: StoreError.self) { try FolderCopy(of: folder.disk, .idle, others: []) }
         #expect(throws: StoreError.self) {
             try Recovery(opening: folder.disk, options: JournalWriter.Options(salt: 5), newEpoch: 7)
         }
