@@ -40,6 +40,11 @@ extension FolderCopy {
         try files.forEachBucket { (bucket) throws(DiskError) in
             try makeFolder(BlobFolder.root, in: "")
             try makeFolder(bucket.databasePath, in: BlobFolder.root)
+            // Before the first bucket, whose name is made durable with it.
+            if let path = bucket.signaturePath, let input = try files.open(path) {
+                defer { disk.close(input) }
+                try copy(input, to: path, on: target, reading: readAsset, progress: progress)
+            }
             try makeFolder(bucket.path, in: bucket.databasePath)
             for name in bucket.names {
                 let path = bucket.path(of: name)
@@ -60,6 +65,10 @@ extension FolderCopy {
     func addAssets(to writer: inout BackupFileWriter, progress: (UInt64) -> Void) throws(DiskError) {
         let files = BlobFiles(on: disk)
         try files.forEachBucket { (bucket) throws(DiskError) in
+            if let path = bucket.signaturePath, let input = try files.open(path) {
+                defer { disk.close(input) }
+                try add(input, named: path, to: &writer, reading: readAsset, progress: progress)
+            }
             for name in bucket.names {
                 let path = bucket.path(of: name)
                 guard let input = try files.open(path) else { continue }

@@ -11,6 +11,8 @@ struct BlobFiles {
         /// `assets/DATABASE/XX`.
         let path: String
         let names: [BlobName]
+        /// The file that tells the database's name, before the first bucket of a database whose folder's name doesn't.
+        let signaturePath: String?
 
         /// The folder of the database.
         var databasePath: String { BlobFolder.root + "/" + database }
@@ -27,11 +29,14 @@ struct BlobFiles {
     func forEachBucket(_ visit: (Bucket) throws(DiskError) -> Void) throws(DiskError) {
         for database in try disk.listFolders(BlobFolder.root) where SnapshotFormat.isName(database) {
             let folder = BlobFolder.root + "/" + database
+            var signature = SnapshotFormat.isDigest(database) ? folder + "/" + DatabaseFolders.signature : nil
             for bucket in try disk.listFolders(folder) where [UInt8](hexadecimal: bucket)?.count == 1 {
                 let path = folder + "/" + bucket
                 let names = try disk.list(path).compactMap { BlobName(fileName: $0) }
                     .filter { [$0.bucket].hexadecimal == bucket }
-                if !names.isEmpty { try visit(Bucket(database: database, path: path, names: names)) }
+                if names.isEmpty { continue }
+                try visit(Bucket(database: database, path: path, names: names, signaturePath: signature))
+                signature = nil
             }
         }
     }
@@ -60,9 +65,12 @@ struct BlobFiles {
         }
     }
 
-    /// Whether a data folder may have an asset's file at a path.
+    /// Whether a data folder may have an asset's file at a path, or one that tells the name of a folder's database.
     static func isPath(_ path: String) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        if parts.count == 3, parts[0] == BlobFolder.root, parts[2] == DatabaseFolders.signature {
+            return SnapshotFormat.isName(parts[1]) && SnapshotFormat.isDigest(parts[1])
+        }
         guard parts.count == 4, parts[0] == BlobFolder.root, SnapshotFormat.isName(parts[1]),
             let name = BlobName(fileName: parts[3]), name.fileName == parts[3]
         else { return false }

@@ -73,6 +73,21 @@ struct AssetCopyTests {
         #expect(copied.incoming.isEmpty && !scene.incoming.isEmpty)
     }
 
+    @Test("come with what tells whose they are, where the names of their folders don't", arguments: [false, true])
+    func longNames(throughFile: Bool) throws {
+        let id = DatabaseID(
+            container: String(repeating: "x", count: 190), environment: .production, scope: .private, owner: "_ada")
+        let other = BlobFolder(of: id, on: folder.disk)
+        guard case .open(let upload) = try other.open(BlobScene.identity(3)) else { throw TestFailure("busy") }
+        try upload.append([1, 2, 3])
+        let name = BlobName(checksum: upload.finishChecksum(), generation: 1)
+        try other.seal(upload, as: name)
+        try other.syncNames(of: [name])
+        let copy = try copy(.inUse, throughFile: throughFile)
+        #expect(try DatabaseFolders.databases(on: copy).contains(id))
+        #expect(try Verification(of: copy).isSound)
+    }
+
     @Test("count among the bytes that are to be copied, and the copy tells how many it has")
     func progress() throws {
         let copy = try FolderCopy(of: folder.disk, .idle, others: [])
