@@ -4,7 +4,7 @@ internal import BrumeModel
 ///
 /// ```
 /// content
-/// table    the CRC-32C of each whole MiB of the content and of the rest after it, 4 bytes each
+/// table    the CRC-32C of each whole 128 KiB of the content and of the rest after it, 4 bytes each
 /// footer, 24 bytes
 ///  0  8  "BRUMEAST"
 ///  8  4  format version, 1
@@ -19,7 +19,9 @@ internal import BrumeModel
 ///
 /// A file has its name only after all of it is durable, and never changes under it.
 enum BlobFormat {
-    static let blockBytes = 1024 * 1024
+    /// As much as a download has in memory at a time, so that what is checked is what was read. With twice as much a
+    /// hundred downloads took 87 MiB in place of some 55.
+    static let blockBytes = 128 * 1024
     static let footerBytes = 24
     private static let magic = Array("BRUMEAST".utf8)
     private static let version: UInt32 = 1

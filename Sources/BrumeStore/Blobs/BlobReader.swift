@@ -71,29 +71,19 @@ package struct BlobReader: Sendable {
         return length
     }
 
-    /// Checks a block, one of ``blockCount``, without keeping it.
-    package func check(block index: Int) throws(StoreError) {
-        precondition((0..<blockCount).contains(index), "a block is checked that an asset does not have")
+    /// Reads a block, one of ``blockCount``.
+    package func read(block index: Int) throws(StoreError) -> [UInt8] {
         let start = UInt64(index) * UInt64(BlobReader.blockBytes)
-        let end = min(start + UInt64(BlobReader.blockBytes), byteCount)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
-        defer { buffer.deallocate() }
-        var crc = CRC32C()
-        var offset = start
-        while offset < end {
-            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(end - offset, UInt64(buffer.count)))])
-            try fill(piece, at: offset)
-            crc.update(UnsafeRawBufferPointer(piece))
-            offset += UInt64(piece.count)
+        let length = Int(min(UInt64(BlobReader.blockBytes), byteCount - start))
+        var failure: StoreError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+            do throws(StoreError) {
+                count = try read(block: index, into: UnsafeMutableRawBufferPointer(buffer))
+            } catch {
+                failure = error
+            }
         }
-        guard crc.value == checksums[index] else { throw wrongChecksum(at: start, Int(end - start)) }
-    }
-
-    /// Reads bytes of a block that was checked just now.
-    package func read(at offset: UInt64, count: Int) throws(StoreError) -> [UInt8] {
-        precondition(offset <= byteCount && UInt64(count) <= byteCount - offset, "an asset is read behind its end")
-        let bytes = try disk.reading { (disk) throws(DiskError) in try disk.read(file, at: offset, length: count) }
-        guard bytes.count == count else { throw cutOff(at: offset + UInt64(bytes.count)) }
+        if let failure { throw failure }
         return bytes
     }
 

@@ -32,6 +32,9 @@ package final class BlobUpload: @unchecked Sendable {
 
     static let contentSuffix = ".part"
     static let noteSuffix = ".note"
+    /// What is durable of an upload, and is written back and read again, are whole MiBs: a multiple of
+    /// ``BlobFormat/blockBytes``.
+    static let pieceBytes = 1024 * 1024
 
     package let identity: Identity
     private let disk: any Disk
@@ -90,11 +93,11 @@ package final class BlobUpload: @unchecked Sendable {
     /// then, and is discarded.
     package func catchUp() throws(DiskError) -> Bool {
         guard let note, !isCaughtUp, !isBroken else { return !isBroken }
-        let bytes = try disk.read(file, at: byteCount, length: BlobFormat.blockBytes)
+        let bytes = try disk.read(file, at: byteCount, length: BlobUpload.pieceBytes)
         hash.update(bytes)
         checksums.update(bytes)
         isBroken =
-            bytes.count < BlobFormat.blockBytes
+            bytes.count < BlobUpload.pieceBytes
             || isCaughtUp && BlockChecksums.combined(checksums.values) != note.checksum
         return !isBroken
     }
@@ -110,7 +113,7 @@ package final class BlobUpload: @unchecked Sendable {
         hash.update(bytes)
         checksums.update(bytes)
         // Otherwise a sync would write all of it at once, and the syncs of commits would wait in between.
-        if byteCount - writtenBack >= UInt64(BlobFormat.blockBytes) {
+        if byteCount - writtenBack >= UInt64(BlobUpload.pieceBytes) {
             try disk.writeBack(writtenBack..<byteCount, of: file)
             writtenBack = byteCount
         }
@@ -124,7 +127,7 @@ package final class BlobUpload: @unchecked Sendable {
     /// Makes what there is durable, whole MiBs of it, and notes it: from there it goes on after a crash. Less than a
     /// MiB is not worth it, and stays as it is.
     package func checkpoint() throws(DiskError) {
-        let durable = byteCount - byteCount % UInt64(BlobFormat.blockBytes)
+        let durable = byteCount - byteCount % UInt64(BlobUpload.pieceBytes)
         if durable <= durableByteCount { return }
         try disk.sync(file)
         let whole = checksums.values.prefix(Int(durable) / BlobFormat.blockBytes)

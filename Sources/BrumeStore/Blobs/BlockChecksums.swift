@@ -1,10 +1,10 @@
-/// The CRC-32C of each MiB of content that comes in pieces of any size.
+/// The CRC-32C of each block of content that comes in pieces of any size: see ``BlobFormat/blockBytes``.
 struct BlockChecksums: Equatable, Sendable {
     private(set) var byteCount: UInt64 = 0
     private var whole: [UInt32] = []
     private var last = CRC32C()
 
-    /// The checksum of each whole MiB, and of the rest after it.
+    /// The checksum of each whole block, and of the rest after it.
     var values: [UInt32] { byteCount % UInt64(BlobFormat.blockBytes) == 0 ? whole : whole + [last.value] }
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {

@@ -10,7 +10,7 @@ internal import BrumeModel
 /// 12  4  CRC-32C of bytes 0 to 11 and of all from 16 on
 /// 16  8  bytes that the content will have
 /// 24  8  bytes of it that are durable: whole MiBs
-/// 32  4  CRC-32C of the checksums of these MiBs, 4 bytes each
+/// 32  4  CRC-32C of the checksums of their blocks, 4 bytes each: see ``BlobFormat/blockBytes``
 /// 36 40  the blob that it becomes, or has become: SHA-256 and generation; zeros before the end
 /// 76 16  the upload's id
 /// 92  2  bytes of the user record name; the name
@@ -76,7 +76,7 @@ struct UploadNote: Equatable, Sendable {
         durableByteCount = bytes.integer(at: 24)
         checksum = bytes.integer(at: 32)
         guard (1...StoreLimits.assetBytes).contains(byteCount), (1...byteCount).contains(durableByteCount),
-            durableByteCount % UInt64(BlobFormat.blockBytes) == 0
+            durableByteCount % UInt64(BlobUpload.pieceBytes) == 0
         else { return nil }
         upload = BlobUpload.Identity(id: id, user: user, zone: zone, byteCount: byteCount)
         let name = bytes[UploadNote.blobBytes]

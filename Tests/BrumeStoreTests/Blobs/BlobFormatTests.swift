@@ -7,11 +7,11 @@ import Testing
 
 @Suite("A stored asset's file")
 struct BlobFormatTests {
-    private static let mebibyte = UInt64(BlobFormat.blockBytes)
+    private static let block = UInt64(BlobFormat.blockBytes)
 
     @Test(
         "tells by its length how long the content is",
-        arguments: [0, 1, 4, 5, mebibyte - 1, mebibyte, mebibyte + 1, mebibyte + 5, 7 * mebibyte, 7 * mebibyte + 1])
+        arguments: [0, 1, 4, 5, block - 1, block, block + 1, block + 5, 7 * block, 7 * block + 1])
     func lengths(byteCount: UInt64) throws {
         let name = try BlobScene.name(of: [], 1)
         let checksums = [UInt32](repeating: 9, count: BlobFormat.blockCount(of: byteCount))
@@ -125,7 +125,7 @@ struct BlobFormatTests {
         }
     }
 
-    @Test("checksums are those of each MiB, in whatever pieces it comes", arguments: 0..<20 as Range<UInt64>)
+    @Test("checksums are those of each block, in whatever pieces it comes", arguments: 0..<20 as Range<UInt64>)
     func pieces(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let content = BlobScene.content(Int.random(in: 0...(5 << 19), using: &generator), UInt8(seed))
