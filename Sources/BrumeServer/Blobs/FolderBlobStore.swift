@@ -75,7 +75,13 @@ package final class FolderBlobStore: BlobStore {
     }
 
     package func abandon() {
-        for entry in folders.withLock({ Array($0.values) }) { entry.folder.abandon() }
+        // What waits for something to be learnt refers to what refers to this.
+        let entries = folders.withLock { folders in
+            let entries = Array(folders.values)
+            for id in folders.keys { folders[id]!.recovery = .none }
+            return entries
+        }
+        for entry in entries { entry.folder.abandon() }
         threads.abandon()
     }
 

@@ -200,6 +200,29 @@ struct AssetWalkTests {
         #expect(next.blobs == 0)
     }
 
+    @Test(
+        "of a folder that the disk does not give keep nobody else's from going, and are looked for again, not all the time"
+    )
+    func unreadableWithoutNames() throws {
+        let scene = try Scene { $0.service.departedBlobs = 0 }
+        let peers = try ["a", "b"].map { try scene.server.connect(account: $0) }
+        for (number, peer) in peers.enumerated() {
+            #expect(try Self.save(Self.upload(UInt8(number), by: peer), by: peer) == nil)
+            #expect(try Self.save(nil, by: peer) == nil)
+            scene.leave(peer)
+        }
+        let path = try #require(scene.disk.paths.first { $0.hasPrefix("assets/") && !$0.contains("/incoming/") })
+        scene.disk.faults.unreadablePart = "/" + path.split(separator: "/")[2]
+        scene.pass(seconds: 105)
+        #expect(scene.blobs == 1 && scene.disk.contents(of: path) != nil)
+        let loads = scene.server.stepwise.core.shards[0].databases.loadCount
+        scene.pass(seconds: 50)
+        #expect(scene.server.stepwise.core.shards[0].databases.loadCount - loads <= 1)
+        scene.disk.faults.unreadablePart = nil
+        scene.pass(seconds: 70)
+        #expect(scene.blobs == 0)
+    }
+
     @Test("go after the disk gives their databases again, however many these are")
     func unloadable() throws {
         let scene = try Scene { $0.service.departedBlobs = 0 }
@@ -263,6 +286,23 @@ struct AssetWalkTests {
         next.pass(seconds: 1_000)
         #expect(try next.folders() == 0)
         #expect(try Self.upload(9, by: next.server.connect(account: "a")).byteCount == 1_000)
+    }
+
+    @Test("nor anything else keep a server in memory that ended while it learnt what uploads had left")
+    func endedServer() throws {
+        weak var core: ServerCore?
+        func begin() throws {
+            let server = try SteppedServer()
+            core = server.stepwise.core
+            let peer = try server.connect(account: "a")
+            server.areBlobsHeld = true
+            _ = peer.beginUpload(Self.id(1), byteCount: 9)
+            server.settle()
+            // The upload waits for what is learnt.
+            #expect(server.stepwise.stepBlobs() && server.stepwise.hasBlobWork)
+        }
+        try begin()
+        #expect(core == nil)
     }
 
     @Test("of a database that is visited are not brought back by a list from before they were removed")
