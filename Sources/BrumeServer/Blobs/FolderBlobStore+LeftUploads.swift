@@ -154,7 +154,13 @@ extension FolderBlobStore {
         } catch {
             _ = failure(error)
             // They are tried again when as much time has passed.
-            for kept in old { _ = try? keep(kept.upload, kept.byteCount, of: database, in: folder) }
+            for kept in old {
+                do throws(DiskError) {
+                    try keep(kept.upload, kept.byteCount, of: database, in: folder)
+                } catch {
+                    _ = failure(error)
+                }
+            }
             return 0
         }
     }

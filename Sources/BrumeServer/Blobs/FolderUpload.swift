@@ -57,7 +57,7 @@ final class FolderUpload: StoredUpload, @unchecked Sendable {
             } catch {
                 upload.close()
                 // What is durable of it is there still, and goes in the end.
-                try? keepNote(upload.durableByteCount)
+                do throws(DiskError) { try keepNote(upload.durableByteCount) } catch { _ = store.failure(error) }
                 done(.failure(store.failure(error)))
             }
         }

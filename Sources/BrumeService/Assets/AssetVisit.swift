@@ -14,10 +14,12 @@ final class AssetVisit {
     private let done: (_ isWhole: Bool) -> Void
     /// Whether something could not be looked at.
     private var hasFailed = false
+    private var looksThrough = false
 
     /// - Parameters:
     ///   - looksThroughFolder: Whether files are looked for that nobody knows: what was uploaded before the start, and
-    ///     never named, or was forgotten. Their graces begin now. One visit of a database at a time may.
+    ///     never named, or was forgotten. Their graces begin now. One visit of a database at a time does: another one
+    ///     is not whole.
     ///   - done: Called when it is over, with whether all was looked at.
     static func begin(
         to id: DatabaseID, on shard: Shard, in store: any BlobStore, looksThroughFolder: Bool,
@@ -53,6 +55,12 @@ final class AssetVisit {
     // MARK: Looking through the folder
 
     private func lookThroughFolder() {
+        if loaded.isLookedThrough {
+            hasFailed = true
+            return sweep()
+        }
+        loaded.isLookedThrough = true
+        looksThrough = true
         let next = onLoop { [self] (_: Void) in
             store.buckets(
                 of: loaded.database.id,
@@ -130,6 +138,7 @@ final class AssetVisit {
 
     private func end() {
         loaded.slicedWorkCount -= 1
+        if looksThrough { (loaded.isLookedThrough, loaded.removedMeanwhile) = (false, nil) }
         if loaded.isLost { return done(false) }
         let isEmpty = loaded.database.blobs.count == 0
         isGuest ? shard.databases.letGo(loaded) : shard.databases.dropIfEmpty(loaded)

@@ -5,21 +5,24 @@ internal import BrumeStore
 /// stored. So no grace begins anew because a database leaves and comes back, and what is due is removed though nobody
 /// uses the database.
 ///
-/// Where there is no room for the names, a database keeps the sum of what it has: all of it goes when the last of it may,
-/// and has to be looked for in its folder. Where there are too many databases nothing is remembered: graces begin anew
-/// when a walk or somebody else has the database loaded. See ``AssetWalk``.
+/// Where there is no room for the names of all, the database with the most of them keeps a sum alone: all of it goes when
+/// the last of it may, and has to be looked for in its folder. So nobody who has many takes the room of those who have
+/// few. Where there are too many databases nothing is remembered: graces begin anew when a walk or somebody else has
+/// the database loaded. See ``AssetWalk``.
 struct DepartedAssets {
     /// What is remembered of a database.
     enum Memory: Equatable {
         case each([UnneededBlob])
         case sum(UnneededSum)
+
+        var blobCount: Int { if case .each(let blobs) = self { blobs.count } else { 0 } }
     }
 
     private struct Departed {
-        let memory: Memory
-        /// Which of all leavings it was.
-        let number: UInt64
-        let blobCount: Int
+        var memory: Memory
+        /// Which of all visits to databases is its next.
+        var number: UInt64
+        let grace: UInt32
     }
 
     private var databases: [DatabaseID: Departed] = [:]
@@ -27,13 +30,17 @@ struct DepartedAssets {
     private var visits = Heap<(due: UInt32, number: UInt64, id: DatabaseID)> {
         ($0.due, $0.number) < ($1.due, $1.number)
     }
-    private var leavingCount: UInt64 = 0
+    /// The databases whose names are remembered, those with the most first. Some have come back meanwhile.
+    private var largest = Heap<(blobCount: Int, number: UInt64, id: DatabaseID)> {
+        ($0.blobCount, $0.number) > ($1.blobCount, $1.number)
+    }
+    private var visitNumber: UInt64 = 0
     /// The blobs whose names are remembered.
     private(set) var blobCount = 0
-    /// What is held for their order.
-    var visitCount: Int { visits.count }
     private let limit: Int
     private let databaseLimit: Int
+    /// What is held for the order of the databases.
+    var placeCount: Int { visits.count + largest.count }
 
     init(limit: Int, databaseLimit: Int = ServiceLimits.departedDatabases) {
         (self.limit, self.databaseLimit) = (limit, databaseLimit)
@@ -41,41 +48,59 @@ struct DepartedAssets {
 
     /// A database leaves the memory. Until it comes back to this loop nothing can change it.
     mutating func leave(_ id: DatabaseID, _ index: BlobIndex) {
-        guard index.unneededCount > 0 || index.unneededSum != nil, databases.count < databaseLimit else { return }
+        guard index.unneededCount > 0 || index.hasNameless, databases.count < databaseLimit else { return }
         precondition(databases[id] == nil, "a database leaves the memory twice")
         let blobs = index.unneededBlobs
-        let departed: (memory: Memory, due: UInt32)
-        if let sum = index.unneededSum, index.hasNameless || blobs.count > limit - blobCount {
-            departed = (.sum(sum), sum.due(grace: index.grace))
+        if index.hasNameless || !makeRoom(for: blobs.count) {
+            guard let sum = index.unneededSum else { return }
+            remember(.sum(sum), of: id, index.grace, visitedAt: sum.due(grace: index.grace))
         } else {
             let dues = blobs.lazy.map { $0.due(grace: index.grace) }
             guard let first = dues.min(), let last = dues.max() else { return }
             // What may go at about the same time goes with one visit.
             let (late, isNever) = first.addingReportingOverflow(index.grace / DepartedAssets.visitsPerGrace)
-            departed = (.each(blobs), isNever ? last : min(last, late))
+            remember(.each(blobs), of: id, index.grace, visitedAt: isNever ? last : min(last, late))
+            largest.push((blobCount: blobs.count, number: visitNumber, id: id))
         }
-        leavingCount += 1
-        let count = if case .each = departed.memory { blobs.count } else { 0 }
-        databases[id] = Departed(memory: departed.memory, number: leavingCount, blobCount: count)
-        blobCount += count
-        visits.push((due: departed.due, number: leavingCount, id: id))
-        if visits.count > 2 * databases.count + DepartedAssets.staleMax { dropStale() }
+        if placeCount > 3 * databases.count + DepartedAssets.staleMax { dropStale() }
     }
 
     /// How often a database is visited in a grace, however often something of it is due.
     private static let visitsPerGrace: UInt32 = 24
     private static let staleMax = 64
 
+    private mutating func remember(_ memory: Memory, of id: DatabaseID, _ grace: UInt32, visitedAt due: UInt32) {
+        visitNumber += 1
+        databases[id] = Departed(memory: memory, number: visitNumber, grace: grace)
+        blobCount += memory.blobCount
+        visits.push((due: due, number: visitNumber, id: id))
+    }
+
+    /// Makes room for a database's names, by forgetting those of databases that have more of them. False when there are
+    /// none.
+    private mutating func makeRoom(for count: Int) -> Bool {
+        while count > limit - blobCount {
+            guard let first = largest.first, first.blobCount > count else { return false }
+            _ = largest.pop()
+            guard let departed = databases[first.id], departed.number == first.number,
+                case .each(let blobs) = departed.memory, let sum = UnneededSum(of: blobs)
+            else { continue }
+            blobCount -= blobs.count
+            remember(.sum(sum), of: first.id, departed.grace, visitedAt: sum.due(grace: departed.grace))
+        }
+        return true
+    }
+
     /// A database comes back: what was remembered of it; nil for nothing.
     mutating func comeBack(_ id: DatabaseID) -> Memory? {
         if databases.isEmpty { return nil }
         guard let departed = databases.removeValue(forKey: id) else { return nil }
-        blobCount -= departed.blobCount
+        blobCount -= departed.memory.blobCount
         return departed.memory
     }
 
     /// Takes the next database of which something may go; nil when nothing may. It is not given again before it has
-    /// come back and left.
+    /// come back and left, or is put off.
     ///
     /// - Returns: The database, and whether its folder has to be looked through for it.
     mutating func takeDue(at time: UInt32) -> (id: DatabaseID, looksThroughFolder: Bool)? {
@@ -88,13 +113,20 @@ struct DepartedAssets {
         return nil
     }
 
-    /// A visit did not come about: there will be another one.
+    /// A visit did not come about, or did not see all: the next one is no sooner than at a time.
     mutating func putOff(_ id: DatabaseID, until time: UInt32) {
-        if let departed = databases[id] { visits.push((due: time, number: departed.number, id: id)) }
+        guard let departed = databases.removeValue(forKey: id) else { return }
+        blobCount -= departed.memory.blobCount
+        remember(departed.memory, of: id, departed.grace, visitedAt: time)
+        if case .each(let blobs) = departed.memory {
+            largest.push((blobCount: blobs.count, number: visitNumber, id: id))
+        }
     }
 
     private mutating func dropStale() {
-        let all = exchange(&visits, with: Heap { ($0.due, $0.number) < ($1.due, $1.number) })
-        for visit in all.elements where databases[visit.id]?.number == visit.number { visits.push(visit) }
+        for visit in exchange(&visits, with: Heap { ($0.due, $0.number) < ($1.due, $1.number) }).elements
+        where databases[visit.id]?.number == visit.number { visits.push(visit) }
+        let places = exchange(&largest, with: Heap { ($0.blobCount, $0.number) > ($1.blobCount, $1.number) })
+        for place in places.elements where databases[place.id]?.number == place.number { largest.push(place) }
     }
 }

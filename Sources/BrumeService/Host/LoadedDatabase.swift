@@ -39,6 +39,8 @@ package final class LoadedDatabase {
     var isReleasing = false
     /// The assets that nothing needs with which it may leave the memory.
     var unneededBlobLimit = Int.max
+    /// Whether the folder of its assets is looked through, by one visit at a time.
+    var isLookedThrough = false
     /// The assets that were removed while its folders are looked through: a list may name them still.
     var removedMeanwhile: Set<BlobName>?
     /// Work on it that takes several turns: queries, transfers of assets, visits to these, and its emptying.

@@ -144,12 +144,14 @@ package struct BlobIndex {
     /// The same for a file that was there before all uploads that are under way: it may be one of those whose names were
     /// forgotten.
     package mutating func foundFormer(_ name: BlobName, byteCount: UInt64, now: UInt32) {
-        guard let nameless else { return found(name, byteCount: byteCount, now: now) }
+        guard let sum = nameless else { return found(name, byteCount: byteCount, now: now) }
         if blobs[name] != nil { return }
         var entry = insert(name, byteCount, isPending: false)
-        entry.promisedUntil = nameless.promisedUntil
+        entry.promisedUntil = sum.promisedUntil
         blobs[name] = entry
-        noteUnneeded(name, nameless.since)
+        noteUnneeded(name, sum.since)
+        // It counts by its name from now on.
+        nameless = sum.without(entry.byteCount)
     }
 
     /// All files have been looked through: whatever is there is known.
@@ -296,11 +298,7 @@ package struct BlobIndex {
     ///
     /// - Complexity: O(``unneededCount``).
     package var unneededSum: UnneededSum? {
-        unneededBlobs.reduce(nameless) { sum, blob in
-            UnneededSum(
-                byteCount: (sum?.byteCount ?? 0) + blob.byteCount, since: max(sum?.since ?? 0, blob.since),
-                promisedUntil: max(sum?.promisedUntil ?? 0, blob.promisedUntil))
-        }
+        unneededBlobs.reduce(nameless) { sum, blob in UnneededSum(of: blob, and: sum) }
     }
 
     /// Whether there may be files of blobs whose names were forgotten.

@@ -176,6 +176,7 @@ struct BlobIndexTests {
         index.forgot(sum!)
         #expect(index.unneededByteCount == 12 && index.hasNameless && index.unneededSum == sum)
         index.foundFormer(first, byteCount: 7, now: 50)
+        #expect(index.unneededByteCount == 12 && index.unneededSum == sum, "it counts once")
         index.found(new, byteCount: 1, now: 50)
         index.foundFormer(second, byteCount: 5, now: 50)
         index.foundAll()
