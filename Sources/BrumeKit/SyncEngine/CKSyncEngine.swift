@@ -10,7 +10,11 @@ internal import BrumeModel
 /// records when the delegate is asked for them, and takes what the delegate is told.
 ///
 /// Of everything that it does, one thing is under way at a time: a fetch or a send, and in it a request or a call of
-/// the delegate.
+/// the delegate. Files of records alone are uploaded beside it, those of four records at a time. A record is saved when
+/// its files are on the server, and so are the records that can't be saved before it: those below a new parent, or that
+/// refer to a new record with `deleteSelf`. Others are not held up, unless a thousand changes wait. What waits stays
+/// pending, and a ``RecordZoneChangeBatch/init(pendingChanges:recordProvider:)`` leaves it out until it is added again;
+/// then it is sent within a `willSendChanges` and a `didSendChanges` of its own.
 ///
 /// Differs from CloudKit: ``Configuration/persistState`` leaves no moment at which a crash loses a change. A change
 /// that is added while the delegate makes a batch stays pending, and so does a record whose instance was edited on its
@@ -61,7 +65,7 @@ public final class CKSyncEngine: Sendable {
         try await driver.call(.fetch(options), name: "fetchChanges")
     }
 
-    /// Sends what waits to be sent. Returns when the delegate has handled the outcome.
+    /// Sends what waits to be sent, files included. Returns when the delegate has handled the outcome.
     ///
     /// Ends with the first batch that has failures: call it again, when the delegate has mended them, for what still
     /// waits.
