@@ -271,8 +271,10 @@ package enum ServiceLimits {
     /// Transfers of assets of one account at a time: more are no faster, and each holds a piece in memory and a file.
     static let transfersPerAccount = 64
     static let transferRetryMilliseconds: UInt32 = 1_000
-    /// A transfer of which nothing has come or gone for this long ends.
+    /// A transfer of which less than so many bytes have come or gone for this long ends: a network slower than half a
+    /// kilobyte a second is none.
     static let transferIdleMilliseconds: UInt64 = 120_000
+    static let transferBytesMin = 64 * 1024
     /// Bytes of a download after which it is asked again whether its client may have it.
     static let downloadBytesPerGrant: UInt64 = 1024 * 1024
     /// Assets that are released in one turn, some 200 nanoseconds each.

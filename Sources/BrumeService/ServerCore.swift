@@ -137,7 +137,7 @@ package final class ServerCore: @unchecked Sendable {
 
     /// Counts a transfer of an asset, or throws why it may not begin.
     func beginTransfer(of share: ClientShare) throws(ServiceError) {
-        try share.beginTransfer()
+        try share.beginTransfer(places: ServiceLimits.transfers - transfers.load(ordering: .relaxed))
         if transfers.add(1, ordering: .relaxed).newValue <= ServiceLimits.transfers { return }
         endTransfer(of: share)
         throw ServiceError(

@@ -128,7 +128,7 @@ final class AssetUpload: Transfer, @unchecked Sendable {
         if failure == nil { shard.figures.assets.uploadedBytes += UInt64(count) }
         if isClosed { return }
         if let failure { return fail(failure) }
-        noteProgress()
+        noteProgress(byteCount: count)
         responder.processed(credit)
     }
 

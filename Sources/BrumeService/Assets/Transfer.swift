@@ -11,6 +11,8 @@ class Transfer: ServiceStream, @unchecked Sendable {
     let store: any BlobStore
     private(set) var isClosed = false
     private var lastProgressNanoseconds: UInt64
+    /// Bytes that have come since then.
+    private var movedByteCount = 0
     private var timer: TimerID?
     /// What the store was asked for and has not answered.
     private var unansweredCount = 0
@@ -103,8 +105,18 @@ class Transfer: ServiceStream, @unchecked Sendable {
         return { value in loop.execute { go.body(value) } }
     }
 
-    /// The content goes on. One of which nothing has come or gone for long ends: it holds room that others need.
-    func noteProgress() { lastProgressNanoseconds = shard.loop.nowNanoseconds }
+    /// The transfer goes on. One of which too little has come or gone for long ends: it holds a place and room that others
+    /// need.
+    func noteProgress() {
+        lastProgressNanoseconds = shard.loop.nowNanoseconds
+        movedByteCount = 0
+    }
+
+    /// So many bytes of the content have come.
+    func noteProgress(byteCount: Int) {
+        movedByteCount += byteCount
+        if movedByteCount >= ServiceLimits.transferBytesMin { noteProgress() }
+    }
 
     private func watch() {
         timer = shard.loop.schedule(afterMilliseconds: ServiceLimits.transferIdleMilliseconds / 2) { [weak self] in
@@ -114,7 +126,7 @@ class Transfer: ServiceStream, @unchecked Sendable {
                 fail(
                     ServiceError(
                         .networkFailure,
-                        "nothing of the asset has come or gone for too long; begin again where it stopped"))
+                        "too little of the asset has come or gone for two minutes; begin again where it stopped"))
             } else {
                 watch()
             }

@@ -113,8 +113,11 @@ package final class ClientShare: Sendable {
     }
 
     /// Counts a transfer of an asset, or throws why it may not begin.
-    func beginTransfer() throws(ServiceError) {
-        let limit = ServiceLimits.transfersPerAccount
+    ///
+    /// - Parameter places: How many the server has left for all, this one included. Whoever has more under way than are
+    ///   left for others waits, so that there are some for accounts that come later.
+    func beginTransfer(places: Int) throws(ServiceError) {
+        let limit = min(ServiceLimits.transfersPerAccount, max(places, 1))
         if transfers.add(1, ordering: .relaxed).newValue <= limit { return }
         transfers.subtract(1, ordering: .relaxed)
         throw ServiceError(

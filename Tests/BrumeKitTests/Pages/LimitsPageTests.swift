@@ -207,8 +207,14 @@ extension LimitsPageTests {
         ("records in an answer of `Modify`", [3_584 * 1_024]),
         ("stored records that one request", [Model.mergedBytesPerRequest, Model.mergedFieldsPerRequest]),
         ("records in an answer of `Fetch`", [Model.pageBytes]),
-        ("a page of `Records.Changes`", [Model.changesPerPage, Model.pageBytes, 3_584 * 1_024]),
-        ("the same with a limit of your own", [Model.pageBytes]),
+        (
+            "a page of `Records.Changes`",
+            [
+                Model.changesPerPage, Model.pageBytes, Int(Model.pageAssetBytes), 3_584 * 1_024,
+                Int(Model.pageAssetBytesMax),
+            ]
+        ),
+        ("the same with a limit of your own", [Model.pageBytes, Int(Model.pageAssetBytes)]),
         ("a page of `Databases.Changes`", [400, 2_048]),
         ("fields passed", [Model.pageFieldsRead]),
         ("bytes of any answer", [Model.frameBytes]),
@@ -239,7 +245,7 @@ extension LimitsPageTests {
         ("bytes of an asset", [Int(ServiceConfiguration().assetLimitBytes)]),
         ("bytes of the content in one message", [Model.assetChunkBytes]),
         ("transfers of an account", [Service.transfersPerAccount, Int(Service.transferRetryMilliseconds)]),
-        ("a transfer of which nothing", [Int(Service.transferIdleMilliseconds)]),
+        ("a transfer of which less than", [Service.transferBytesMin, Int(Service.transferIdleMilliseconds)]),
         ("uploads of a database", [Int(Service.pendingUploadBytes)]),
         ("the number of those", [Int(Service.bytesPerPendingUpload), Service.pendingUploadCountMin]),
         ("bytes of a receipt", [Model.receiptBytes]),

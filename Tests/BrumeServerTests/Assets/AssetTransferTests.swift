@@ -338,6 +338,37 @@ struct AssetTransferTests {
         #expect(try peer.uploadEvents(after) == [.offset(0)])
     }
 
+    @Test("no longer when a client sends a byte now and then, which would keep a place from others for ever")
+    func trickle() throws {
+        let server = try SteppedServer { $0.connectionLimits.idleMilliseconds = 10_000_000 }
+        let peer = try server.connect(account: "a")
+        let slow = peer.beginUpload(Self.id(1), byteCount: 1_000_000)
+        let steady = peer.beginUpload(Self.id(2), byteCount: 100_000_000)
+        server.settle()
+        for _ in 0..<20 {
+            peer.sendContent([1], slow)
+            peer.sendContent(Self.content(10_000)[...], steady)
+            server.turn(after: 15_000_000_000)
+            server.settle()
+        }
+        #expect(try peer.end(slow)?.error?.code == .networkFailure)
+        #expect(try peer.end(steady) == nil)
+    }
+
+    @Test("in places of which no few accounts take all")
+    func sharedPlaces() throws {
+        let server = try SteppedServer()
+        var counts: [Int] = []
+        server.areBlobsHeld = true
+        for account in ["a", "b", "c", "d", "e", "f"] {
+            let peer = try server.connect(account: account)
+            let streams = (0..<70 as Range<UInt8>).map { peer.beginUpload(Self.id($0), byteCount: 10) }
+            server.settle()
+            counts.append(try streams.count { try peer.end($0) == nil })
+        }
+        #expect(counts == [64, 64, 32, 16, 8, 4])
+    }
+
     @Test("and nobody else's uploads take an owner's room, nor do an owner's that records name")
     func room() throws {
         let server = try SteppedServer()
