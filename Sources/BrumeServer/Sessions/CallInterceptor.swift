@@ -36,8 +36,13 @@ package struct CallPlan: Sendable {
     /// The request to serve instead of the one that came in; nil for no change.
     package var request: [UInt8]?
     package var beforeEffect: Step
-    /// Taken when the answer is about to leave. Streams have none.
+    /// Taken when the answer is about to leave: of an upload the asset with its receipt, of a download its end. A
+    /// notification stream has none.
     package var afterEffect: Step
+    /// What happens in the midst of a transfer of an asset, the first one first. Other calls have none.
+    package var midway: [TransferStep] = []
+    /// Called on a loop of the server as the content of a transfer passes.
+    package var transferred: (@Sendable (TransferProgress) -> Void)?
     /// Called once, on a loop of the server, before the peer is told.
     package var ended: (@Sendable (Outcome) -> Void)?
 
@@ -45,4 +50,26 @@ package struct CallPlan: Sendable {
         self.beforeEffect = beforeEffect
         self.afterEffect = afterEffect
     }
+}
+
+/// What should happen to a transfer of an asset when so many bytes of the content have passed.
+package struct TransferStep: Sendable {
+    /// Bytes that have passed in this call.
+    package var byteCount: UInt64
+    /// After how many more bytes it happens again, each time; nil: it happens once.
+    package let interval: UInt64?
+    package let step: CallPlan.Step
+
+    package init(at byteCount: UInt64, repeatedEvery interval: UInt64? = nil, _ step: CallPlan.Step) {
+        precondition(interval != 0, "a step that is repeated after no bytes has no end")
+        (self.byteCount, self.interval, self.step) = (byteCount, interval, step)
+    }
+}
+
+/// What an interceptor learns of a transfer.
+package enum TransferProgress: Sendable {
+    /// An upload goes on from this byte of the content.
+    case beganUpload(at: UInt64)
+    /// So many more bytes of the content have passed.
+    case passed(byteCount: Int)
 }

@@ -11,7 +11,7 @@ extension Session {
         _ interceptor: any CallInterceptor
     ) {
         let plan = interceptor.plan(for: method, payload, of: InterceptedPeer(identity))
-        let call = InterceptedCall(afterEffect: plan.afterEffect, ended: plan.ended)
+        let call = InterceptedCall(method, plan)
         if call.isOfInterest { interceptedCalls[stream] = call }
         guard let request = plan.request else {
             return begin(method, payload, stream: stream, endsStream: endsStream, plan.beforeEffect)
@@ -91,11 +91,23 @@ extension Session {
 /// What an interceptor still wants of a call.
 struct InterceptedCall {
     var afterEffect: CallPlan.Step
+    /// Nil for what is no transfer, and for one that nobody looks at.
+    var transfer: InterceptedTransfer?
     let ended: (@Sendable (CallPlan.Outcome) -> Void)?
+
+    init(_ method: Method, _ plan: CallPlan) {
+        ended = plan.ended
+        guard method == .assetsUpload || method == .assetsDownload else {
+            afterEffect = plan.afterEffect
+            return
+        }
+        afterEffect = .goesOn
+        transfer = InterceptedTransfer(plan)
+    }
 
     /// Whether the session has to keep it.
     var isOfInterest: Bool {
-        if case .goesOn = afterEffect { return ended != nil }
+        if case .goesOn = afterEffect { return ended != nil || transfer != nil }
         return true
     }
 }

@@ -23,6 +23,7 @@ extension Session {
             let message = try StreamMessage(method, payload, coder: table.coder)
             // A stream whose opening an interceptor holds back takes no messages.
             guard let stream = streams[id] else { return processed(id, credit) }
+            if isIntercepted(id) { return pass(.received(message, credit), on: id) }
             stream.received(message, credit)
         } catch {
             refuse(id, error)
@@ -31,7 +32,9 @@ extension Session {
 
     /// The client sends no more on a stream.
     func clientEnded(stream id: UInt32) {
-        if let stream = streams[id] { stream.clientEnded() } else { succeed(id) }
+        guard let stream = streams[id] else { return succeed(id) }
+        if isIntercepted(id) { return pass(.clientEnded, on: id) }
+        stream.clientEnded()
     }
 
     /// A call has ended: if it was a stream, that is told.
@@ -43,6 +46,11 @@ extension Session {
     func resumeStreams() {
         if streams.isEmpty { return }
         for (id, stream) in streams.inTurn {
+            if isIntercepted(id) {
+                passOn(id)
+                if isGone || isEnding { return }
+                if isHeldBack(id) { continue }
+            }
             stream.resume()
             if isGone || isEnding { return }
             // The others go on before this one when the peer has read.
@@ -58,6 +66,12 @@ extension Session {
     /// A connection whose peer has taken everything gets one message at a time although the share has no room, so that
     /// a device that reads is not kept from its events by one that doesn't. The stream goes on with the sweep.
     func maySend(_ stream: UInt32) -> Bool {
+        if isIntercepted(stream), isHeldBack(stream) { return false }
+        return hasRoom(toSendOn: stream)
+    }
+
+    /// The same without what an interceptor holds back.
+    func hasRoom(toSendOn stream: UInt32) -> Bool {
         guard mayWrite, machine.sendCredit(ofStream: stream).allowsMessage else { return false }
         guard let shortage = share.output.shortage else { return true }
         waitsForOutputShare = true
@@ -71,9 +85,19 @@ extension Session {
         write(.message, stream: stream, isNews: !event.isAwaited, payload: position, event.message)
     }
 
-    func send(_ stream: UInt32, _ event: UploadEvent) { send(stream, table.coder.encodeUploadEvent(event)) }
+    func send(_ stream: UInt32, _ event: UploadEvent) {
+        if isIntercepted(stream) { return pass(.sentOfUpload(event), on: stream) }
+        write(event, on: stream)
+    }
 
     func send(_ stream: UInt32, _ event: DownloadEvent) {
+        if isIntercepted(stream) { return pass(.sentOfDownload(event), on: stream) }
+        write(event, on: stream)
+    }
+
+    func write(_ event: UploadEvent, on stream: UInt32) { send(stream, table.coder.encodeUploadEvent(event)) }
+
+    func write(_ event: DownloadEvent, on stream: UInt32) {
         switch event {
         case .byteCount(let count): send(stream, table.coder.encodeDownloadSize(count))
         case .content(let bytes): send(stream, MessageCoder.contentHeader(byteCount: bytes.count), bytes)
@@ -109,6 +133,12 @@ extension Session {
     }
 
     func succeed(_ stream: UInt32) {
+        if isIntercepted(stream) { return pass(.succeeded, on: stream) }
+        end(stream)
+    }
+
+    /// Ends a stream that succeeded.
+    func end(_ stream: UInt32) {
         closeStream(stream)
         guard !isGone, let call = machine.answered(stream: stream) else { return }
         if !interceptedCalls.isEmpty { noteEnd(of: stream, .answered([])) }

@@ -38,6 +38,18 @@ final class CallLog: Sendable {
         }
     }
 
+    /// The content of a transfer came or went.
+    func transferred(_ number: Int, _ progress: TransferProgress) {
+        state.withLock { state in
+            let index = number - state.firstNumber
+            guard state.calls.indices.contains(index) else { return }
+            switch progress {
+            case .beganUpload(let offset): state.calls[index].offset = Int(clamping: offset)
+            case .passed(let byteCount): state.calls[index].byteCount += byteCount
+            }
+        }
+    }
+
     func ended(_ number: Int, _ method: Method, _ outcome: CallPlan.Outcome) {
         let answer: CallAnswer? =
             if case .answered(let bytes) = outcome { CallAnswer(method, bytes) } else { nil }

@@ -24,6 +24,10 @@ public enum CallMethod: String, Hashable, Sendable {
     case requestShareAccess
     /// The acceptance of a share.
     case acceptShare
+    /// The upload of an asset, or of what is left of one.
+    case uploadAsset
+    /// The download of an asset, or of what is left of one.
+    case downloadAsset
     /// The opening of a device's notification stream.
     case listen
 }

@@ -15,6 +15,7 @@ public struct CallPattern: Sendable, CustomStringConvertible {
     var zone: String?
     var recordType: String?
     var recordName: String?
+    var field: String?
     var peer = PeerPattern()
 
     private init(_ method: CallMethod?) { self.method = method }
@@ -45,10 +46,15 @@ public struct CallPattern: Sendable, CustomStringConvertible {
     public static let requestShareAccess = CallPattern(.requestShareAccess)
     /// Acceptances of shares, one call a share.
     public static let acceptShare = CallPattern(.acceptShare)
+    /// Uploads of assets, before the saves that name them. Of the same content a device uploads a part that is left
+    /// once it comes back.
+    public static let uploadAsset = CallPattern(.uploadAsset)
+    /// Downloads of assets, for fetches of records that have them. What a device has in its cache is not downloaded.
+    public static let downloadAsset = CallPattern(.downloadAsset)
     /// The opening of a device's notification stream. It has no answer, so nothing can happen after its effect.
     public static let listen = CallPattern(.listen)
 
-    /// Those that name the zone: of records, changes, queries and zones.
+    /// Those that name the zone: of records, assets, changes, queries and zones.
     public func `in`(_ zone: CKRecordZone.ID) -> CallPattern {
         var pattern = self
         pattern.zone = zone.zoneName
@@ -62,10 +68,17 @@ public struct CallPattern: Sendable, CustomStringConvertible {
         return pattern
     }
 
-    /// Those that save, delete or fetch the record of that name.
+    /// Those that save, delete or fetch the record of that name, or download its assets. An upload names no record.
     public func touchingRecord(named recordName: String) -> CallPattern {
         var pattern = self
         pattern.recordName = recordName
+        return pattern
+    }
+
+    /// Those that download an asset of the field. An upload names no field.
+    public func ofField(_ key: CKRecord.FieldKey) -> CallPattern {
+        var pattern = self
+        pattern.field = key
         return pattern
     }
 
@@ -89,6 +102,7 @@ public struct CallPattern: Sendable, CustomStringConvertible {
         if let zone { words.append("in \(zone)") }
         if let recordType { words.append("of \(recordType)") }
         if let recordName { words.append("touching \(recordName)") }
+        if let field { words.append("of field \(field)") }
         words += peer.words
         return words.joined(separator: " ")
     }
@@ -97,25 +111,19 @@ public struct CallPattern: Sendable, CustomStringConvertible {
 extension CallPattern {
     /// Whether what a call asks for fits, whoever asks.
     func fits(
-        _ method: CallMethod, zones: [String], recordTypes: Set<String>, recordNames: [String]
+        _ method: CallMethod, zones: [String], recordTypes: Set<String>, recordNames: [String], field: String?
     ) -> Bool {
         guard self.method == method || (self.method == nil && method != .listen) else { return false }
         if let zone, !zones.contains(zone) { return false }
         if let recordType, !recordTypes.contains(recordType) { return false }
         if let recordName, !recordNames.contains(recordName) { return false }
+        if let wanted = self.field, wanted != field { return false }
         return true
     }
 
     func fits(_ request: CallRequest) -> Bool {
         fits(
-            request.method, zones: request.zones, recordTypes: request.recordTypes, recordNames: request.recordNames)
+            request.method, zones: request.zones, recordTypes: request.recordTypes, recordNames: request.recordNames,
+            field: request.field)
     }
-}
-
-/// When something happens to a call.
-public enum CallMoment: String, Sendable {
-    /// Before the server did what it asks for.
-    case beforeEffect
-    /// When the server has done it, durably, and is about to answer.
-    case afterEffect
 }

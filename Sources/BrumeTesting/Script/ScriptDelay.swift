@@ -15,7 +15,7 @@ extension ServerScript {
             let hold = ScriptHold(ScriptRule("a call is delayed", times: 1))
             hold.hold { release in
                 guard case .goesOn = release else { return resume(release) }
-                if case .waits(let register) = step { register(resume) } else { resume(step) }
+                step.decide(resume)
             }
             let deadline = clock.clock.nowMilliseconds + milliseconds
             state.withLock { state in

@@ -5,11 +5,16 @@ internal import BrumeModel
 extension ServerScript {
     /// Calls fail as a whole.
     ///
+    /// Uploads and downloads that fail with `networkFailure`, `serviceUnavailable`, `requestRateLimited` or `zoneBusy`
+    /// are begun again by the SDK itself, some times and with what there is, unless the error asks for more than five
+    /// seconds: with a longer `retryAfterSeconds`, or another code, the app gets the error.
+    ///
     /// - Parameters:
     ///   - code: Any of `CKError`'s. The SDK makes the same error of it as of a server's own.
     ///   - retryAfterSeconds: What ``BrumeKit/CKError/retryAfterSeconds`` says; nil: nothing. Milliseconds count.
     ///   - message: The error's text; nil: one that names the script.
-    ///   - moment: With `afterEffect` the server does what is asked for, and answers with the error.
+    ///   - moment: With `afterEffect` the server does what is asked for, and answers with the error. With `afterBytes`
+    ///     a transfer fails midway.
     ///   - times: How many calls; `Int.max`: all.
     @discardableResult
     public func fail(
@@ -18,7 +23,7 @@ extension ServerScript {
     ) -> ScriptRule {
         let error = ServiceError(scripted: code, retryAfterSeconds: retryAfterSeconds, message: message)
         return add(
-            "\(calls) fails with \(code) \(moment.rawValue)", times: times, .call(calls, moment, .fails(error)))
+            "\(calls) fails with \(code) \(moment)", times: times, .call(calls, moment, .fails(error)))
     }
 
     /// Saves of records fail, each by itself: the others of its request are saved, or fail with `batchRequestFailed`
@@ -75,19 +80,21 @@ extension ServerScript {
     }
 
     /// The connection breaks in the midst of calls: before the server did what they ask for, or after, before its
-    /// answer left.
+    /// answer left, or in the midst of a transfer.
     ///
     /// The SDK connects again by itself and sends such a call once more, with the id that makes it one operation, so an
-    /// app sees nothing but a pause: that it has one effect is what to look at. For an outcome that nobody knows use
+    /// app sees nothing but a pause: that it has one effect is what to look at. A transfer goes on, see
+    /// ``CallMoment/afterBytes(_:)``. For an outcome that nobody knows use
     /// ``fail(_:with:retryAfterSeconds:message:_:times:)`` with `serverResponseLost`, `afterEffect`.
     @discardableResult
     public func breakConnection(
         during calls: CallPattern, _ moment: CallMoment = .beforeEffect, times: Int = 1
     ) -> ScriptRule {
-        add("\(calls) breaks its connection \(moment.rawValue)", times: times, .call(calls, moment, .breaksConnection))
+        add("\(calls) breaks its connection \(moment)", times: times, .call(calls, moment, .breaksConnection))
     }
 
-    /// Calls wait until the test lets them go. They still end after the time that the SDK gives them, 60 s.
+    /// Calls wait until the test lets them go. They still end after the time that the SDK gives them, 60 s; a transfer
+    /// ends when nothing of it has come or gone for 120 s.
     ///
     /// ```swift
     /// let held = server.script.hold(.modifyRecords.from(phone))
@@ -97,7 +104,7 @@ extension ServerScript {
     /// held.release()
     /// ```
     public func hold(_ calls: CallPattern, _ moment: CallMoment = .beforeEffect, times: Int = 1) -> ScriptHold {
-        let rule = ScriptRule("\(calls) is held \(moment.rawValue)", times: times)
+        let rule = ScriptRule("\(calls) is held \(moment)", times: times)
         let hold = ScriptHold(rule)
         add(Entry(rule: rule, action: .call(calls, moment, .isHeld(hold))))
         return hold

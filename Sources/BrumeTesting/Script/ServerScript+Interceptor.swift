@@ -16,8 +16,12 @@ extension ServerScript: ServerInterceptor, CallInterceptor {
         /// Whether a rule has the call.
         var isTaken = false
         var delays: [CallMoment: UInt64] = [:]
+        var midway: [TransferStep] = []
         for entry in entries where !entry.rule.isDone {
             switch entry.action {
+            case .call(let pattern, .afterBytes(let count), let action):
+                guard request.isTransfer, pattern.peer.matches(peer), pattern.fits(request) else { continue }
+                midway.append(TransferStep(at: UInt64(count), taking(entry.rule, step(action, entry.rule, peer))))
             case .call(let pattern, let moment, let action):
                 guard !isTaken, pattern.peer.matches(peer), pattern.fits(request), entry.rule.take() else { continue }
                 isTaken = true
@@ -31,9 +35,16 @@ extension ServerScript: ServerInterceptor, CallInterceptor {
                     ServiceError(
                         .changeTokenExpired,
                         "the test's script expired the token; fetch without a token to start over"))
+            case .delay(let pattern, .afterBytes(let count), let milliseconds):
+                guard request.isTransfer, pattern.peer.matches(peer), pattern.fits(request) else { continue }
+                midway.append(TransferStep(at: UInt64(count), firing(entry.rule, delayed(.goesOn, milliseconds))))
             case .delay(let pattern, let moment, let milliseconds):
                 guard pattern.peer.matches(peer), pattern.fits(request), entry.rule.fire() else { continue }
                 delays[moment, default: 0] += milliseconds
+            case .rate(let pattern, let bytes):
+                guard request.isTransfer, pattern.peer.matches(peer), pattern.fits(request) else { continue }
+                midway.append(
+                    TransferStep(at: bytes, repeatedEvery: bytes, firing(entry.rule, delayed(.goesOn, 1_000))))
             case .pages(let pattern, let itemCount):
                 guard plan.request == nil, pattern.peer.matches(peer), pattern.fits(request), !entry.rule.isDone,
                     let limited = PageLimit.limited(method, payload, itemCount: itemCount), entry.rule.fire()
@@ -42,11 +53,15 @@ extension ServerScript: ServerInterceptor, CallInterceptor {
             case .save, .deletion, .quota, .push, .childrenFirst, .indexLag: continue
             }
         }
+        // Those of the same byte in the order of their rules.
+        let inOrder = midway.enumerated().sorted { ($0.1.byteCount, $0.0) < ($1.1.byteCount, $1.0) }
+        plan.midway = inOrder.map(\.element)
         for (moment, milliseconds) in delays { plan[moment] = delayed(plan[moment], milliseconds) }
         let call = LoggedCall(
             request, account: peer.account, device: devices.name(ofDeviceWithID: peer.deviceID), deviceID: peer.deviceID
         )
         let number = log.began(call)
+        if request.isTransfer { plan.transferred = { [log] progress in log.transferred(number, progress) } }
         plan.ended = { [log] outcome in log.ended(number, method, outcome) }
         return plan
     }
@@ -76,6 +91,15 @@ extension ServerScript: ServerInterceptor, CallInterceptor {
                 rule.noteFired()
             }
         }
+    }
+
+    /// The step, if the rule has a time left when it comes to it.
+    private func taking(_ rule: ScriptRule, _ step: CallPlan.Step) -> CallPlan.Step {
+        .waits { resume in rule.take() ? step.decide(resume) : resume(.goesOn) }
+    }
+
+    private func firing(_ rule: ScriptRule, _ step: CallPlan.Step) -> CallPlan.Step {
+        .waits { resume in rule.fire() ? step.decide(resume) : resume(.goesOn) }
     }
 
     package func willModify(
@@ -123,7 +147,7 @@ extension ServerScript: ServerInterceptor, CallInterceptor {
                             .quotaExceeded, "the test's script leaves no room in the database; delete some records")
                     }
                 }
-            case .call, .delay, .pages, .childrenFirst, .indexLag, .tokens, .push: continue
+            case .call, .delay, .rate, .pages, .childrenFirst, .indexLag, .tokens, .push: continue
             }
         }
     }
@@ -167,8 +191,16 @@ extension CallPlan {
             switch moment {
             case .beforeEffect: beforeEffect = newValue
             case .afterEffect: afterEffect = newValue
+            case .afterBytes: preconditionFailure("what happens after so many bytes is a step of a transfer")
             }
         }
+    }
+}
+
+extension CallPlan.Step {
+    /// Gives what is done in the end: at once, or when the step has waited.
+    func decide(_ resume: @escaping @Sendable (CallPlan.Step) -> Void) {
+        if case .waits(let register) = self { register(resume) } else { resume(self) }
     }
 }
 

@@ -30,8 +30,29 @@ extension ServerScript {
     ) -> ScriptRule {
         let milliseconds = duration.wholeMilliseconds("a call can't be delayed by \(duration)")
         return add(
-            "\(calls) takes \(duration) \(moment.rawValue)", times: times,
+            "\(calls) takes \(duration) \(moment)", times: times,
             .delay(calls, moment, milliseconds: milliseconds))
+    }
+
+    /// Uploads and downloads of assets are slow: after so many bytes each waits until the test has turned
+    /// ``TestServer/clock`` by a second, and after as many again for the next one. Fires with each second.
+    ///
+    /// ```swift
+    /// server.script.limitTransfers(toBytesPerSecond: 100_000, of: .downloadAsset)
+    /// async let photo = phone.privateCloudDatabase.record(for: id)
+    /// await server.clock.waitUntilScheduled()     // 100,000 bytes have gone
+    /// server.clock.advance(by: .seconds(1))
+    /// ```
+    ///
+    /// A transfer of which nothing comes or goes for 120 s of the machine's clock ends, as on any server.
+    ///
+    /// - Parameter calls: Those that are no transfers are left alone.
+    @discardableResult
+    public func limitTransfers(toBytesPerSecond byteCount: Int, of calls: CallPattern = .any) -> ScriptRule {
+        precondition(byteCount > 0, "a transfer of \(byteCount) bytes a second has no end")
+        return add(
+            "transfers of \(calls) have \(byteCount) bytes a second", times: .max,
+            .rate(calls, bytesPerSecond: UInt64(byteCount)))
     }
 
     /// A device loses its network in the midst of a call, and has none until ``TestDevice/goOnline()``: before the
@@ -44,7 +65,7 @@ extension ServerScript {
     public func loseNetwork(
         during calls: CallPattern, _ moment: CallMoment = .beforeEffect, times: Int = 1
     ) -> ScriptRule {
-        add("\(calls) loses its network \(moment.rawValue)", times: times, .call(calls, moment, .losesNetwork))
+        add("\(calls) loses its network \(moment)", times: times, .call(calls, moment, .losesNetwork))
     }
 
     /// Pages of queries and of changes have so many items at most, so that an app has to ask for the next one.

@@ -15,8 +15,8 @@ internal import BrumeServer
 /// ```
 ///
 /// Rules are asked in the order in which they were written; the first that fits a call, and has not fired as often as
-/// it was told, has it. Delays and page sizes come on top of that. All others are served as ever, and errors go over
-/// the wire, so that the SDK reads them as any server's.
+/// it was told, has it. Delays, page sizes and what happens in the midst of transfers come on top of that. All others
+/// are served as ever, and errors go over the wire, so that the SDK reads them as any server's.
 ///
 /// A rule that a test needs and that never fires is a mistake of the test: ``unfired`` names those rules, and
 /// ``TestServer/run(accounts:options:isolation:_:)`` throws when there is one.
@@ -27,6 +27,7 @@ public final class ServerScript: Sendable {
         enum Action: Sendable {
             case call(CallPattern, CallMoment, CallAction)
             case delay(CallPattern, CallMoment, milliseconds: UInt64)
+            case rate(CallPattern, bytesPerSecond: UInt64)
             case pages(CallPattern, itemCount: Int)
             case childrenFirst(ChildrenFirst)
             case indexLag(milliseconds: UInt64)
@@ -125,6 +126,9 @@ public final class ServerScript: Sendable {
     }
 
     func add(_ entry: Entry) {
+        if case .afterBytes(let count) = entry.moment {
+            precondition(count >= 0, "nothing happens after \(count) bytes of a transfer")
+        }
         state.withLock { state in
             if state.entries.count >= TestLimits.rulesMax {
                 state.entries.removeAll { $0.rule.isDone && !$0.rule.isUnfired && !$0.isWithholding }
@@ -144,6 +148,14 @@ extension ServerScript.Entry {
     var hold: ScriptHold? {
         switch action {
         case .call(_, _, .isHeld(let hold)), .push(_, .isHeld(let hold)): hold
+        default: nil
+        }
+    }
+
+    /// When it happens to a call; nil for what happens to none.
+    var moment: CallMoment? {
+        switch action {
+        case .call(_, let moment, _), .delay(_, let moment, _): moment
         default: nil
         }
     }
