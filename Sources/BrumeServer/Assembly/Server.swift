@@ -15,7 +15,7 @@ package final class Server: @unchecked Sendable {
     let accounts: AccountStore
     private let lock: DirectoryLock
     /// Where its assets are.
-    private let assets: AssetsFolder
+    let assets: AssetsFolder
     /// Whether its loops run, or did.
     private var hasStarted = false
     private let assembly: ServerAssembly

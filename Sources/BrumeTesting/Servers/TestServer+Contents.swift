@@ -50,7 +50,7 @@ extension TestServer {
         try await contents(try privateDatabase(of: account)).storedBytes
     }
 
-    private func contents(_ id: DatabaseID) async throws -> DatabaseContents {
+    func contents(_ id: DatabaseID) async throws -> DatabaseContents {
         let result = try await withCheckedThrowingContinuation {
             (continuation: CheckedContinuation<Result<DatabaseContents, ServiceError>, any Error>) in
             do {
@@ -218,11 +218,11 @@ extension TestServer {
         }
     }
 
-    private func privateDatabase(of account: String) throws -> DatabaseID {
+    func privateDatabase(of account: String) throws -> DatabaseID {
         database(.private, owner: try self.account(account).userRecordID.recordName)
     }
 
-    private func database(_ scope: DatabaseScope, owner: String) -> DatabaseID {
+    func database(_ scope: DatabaseScope, owner: String) -> DatabaseID {
         DatabaseID(
             container: options.containerIdentifier, environment: options.modelEnvironment, scope: scope, owner: owner)
     }
