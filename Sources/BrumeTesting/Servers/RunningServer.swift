@@ -81,6 +81,8 @@ final class RunningServer: Sendable {
         configuration.journalSegmentBytes = TestLimits.journalSegmentBytes
         configuration.drainTimeoutMilliseconds = TestLimits.drainMilliseconds
         configuration.followsCloudKitQueryRules = options.followsCloudKitQueryRules
+        configuration.assetLimitBytes = options.checkedAssetLimit
+        configuration.publicQuotaBytes = options.checkedPublicQuota
         configuration.log = options.serverLog
         // All accounts are the test's.
         configuration.teacherShare = .whole

@@ -201,10 +201,11 @@ extension TestServer {
 
     /// Limits the private databases of an account, in all containers together, to so many bytes, by the server's own
     /// quota: saves for which there is no room fail with `quotaExceeded`, changes that take no more than before and
-    /// deletions succeed.
+    /// deletions succeed. An asset fails so before anything of it is uploaded.
     /// ``storedBytes(of:)`` tells what it holds now.
     ///
-    /// - Parameter bytes: Encoded bytes of its records, fields and system fields; nil: no limit.
+    /// - Parameter bytes: Encoded bytes of its records, fields and system fields, and the contents of its assets, each
+    ///   once; nil: no limit.
     /// - Throws: ``TestServerError`` as ``account(_:)`` does.
     public func setQuota(_ bytes: Int?, of account: String) throws {
         precondition(bytes ?? 1 > 0, "a quota is a byte at least; it can't be \(bytes ?? 0)")

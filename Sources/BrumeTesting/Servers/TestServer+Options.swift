@@ -18,6 +18,12 @@ extension TestServer {
         public var schema: String?
         /// Refuses the queries that CloudKit refuses and Brume would answer, such as those with `OR`.
         public var followsCloudKitQueryRules = false
+        /// How many bytes an asset may have: more fail with `limitExceeded`. With 0 the server keeps no assets, as its
+        /// operator may want it: saves of records with them fail with `serverRejectedRequest`.
+        public var assetLimitBytes = 250 * 1024 * 1024
+        /// What the records and assets of the public database may take together; nil: no limit. For private databases
+        /// there is ``TestServer/setQuota(_:of:)``.
+        public var publicQuotaBytes: Int?
         /// Threads that serve, each with its share of the databases; 1 to 64. Tests need more only to look for races.
         public var loopCount = 1
         /// How long after the last change that is added a `CKSyncEngine` on a device sends by itself; see
@@ -84,6 +90,17 @@ extension TestServer.Options {
     }
 
     var modelEnvironment: BrumeModel.Environment { environment == .production ? .production : .development }
+
+    var checkedAssetLimit: UInt64 {
+        precondition(assetLimitBytes >= 0, "an asset can't have up to \(assetLimitBytes) bytes")
+        return UInt64(assetLimitBytes)
+    }
+
+    /// 0 for no limit.
+    var checkedPublicQuota: Int {
+        precondition(publicQuotaBytes ?? 1 > 0, "a quota is a byte at least; it can't be \(publicQuotaBytes ?? 0)")
+        return publicQuotaBytes ?? 0
+    }
 
     /// The schema, read.
     func parsedSchema() throws(TestServerError) -> Schema? {

@@ -167,6 +167,8 @@ public final class TestServerProcess: Sendable {
             String(TestLimits.journalSegmentBytes), "--log-level", options.log == .debug ? "debug" : "info",
             "--with-parent",
         ]
+        arguments += ["--asset-limit", String(options.checkedAssetLimit)]
+        if options.publicQuotaBytes != nil { arguments += ["--public-quota", String(options.checkedPublicQuota)] }
         if options.followsCloudKitQueryRules { arguments.append("--strict") }
         return try SpawnedServer(executable: executable, arguments: arguments, forwardsLog: options.log != .none)
     }
