@@ -322,6 +322,37 @@ struct AssetsFolderTests {
         #expect(server.stop() == 0)
     }
 
+    @Test("are not served to an older copy of the data folder, unless that is accepted")
+    func rollBack() throws {
+        try server.start(options: ["--assets", other])
+        let ada = try save("ada", 1)
+        #expect(server.stop() == 0)
+        let (older, newer) = (folder.file("older"), folder.file("newer"))
+        #expect(try Tool.run(["cp", "-a", data, older]).status == 0)
+        try server.start(options: ["--assets", other])
+        let bert = try save("bert", 2)
+        #expect(server.stop() == 0)
+
+        try move(data, to: newer)
+        try move(older, to: data)
+        try expectRefusal(["--assets", other], .conflict, "another state of \(data)", "--accept-loss")
+        try move(data, to: older)
+        try move(newer, to: data)
+        try server.start(options: ["--assets", other])
+        try expectFilm(2, bert)
+        #expect(server.stop() == 0)
+
+        try move(data, to: newer)
+        try move(older, to: data)
+        #expect(try run("verify", data, "--assets", other).status == 0)
+        try expectRefusal(["--assets", other], .conflict, "another state of \(data)")
+        let accepted = try run("verify", data, "--assets", other, "--accept-loss")
+        #expect(accepted.status == 0, "\(accepted.errors)")
+        try server.start(options: ["--assets", other])
+        try expectFilm(1, ada)
+        #expect(server.stop() == 0 && count(other) == 2)
+    }
+
     @Test("end the server with 74 when their disk fails to sync")
     func faults() async throws {
         let trigger = folder.file("trigger")

@@ -135,8 +135,9 @@ package struct AssetsFolder: Sendable {
         }
     }
 
-    /// Checks that a folder is the one that the data folder means.
-    static func check(_ path: String, is place: AssetPlace, of dataFolder: String) throws(ServerError) {
+    /// Checks that a folder is the one that the data folder means, and returns what it says of itself.
+    @discardableResult
+    static func check(_ path: String, is place: AssetPlace, of dataFolder: String) throws(ServerError) -> AssetPlace {
         guard let own = try self.place(of: path), own.kind == .holder else {
             throw ServerError(
                 .assetsMissing,
@@ -154,5 +155,6 @@ package struct AssetsFolder: Sendable {
             throw ServerError(
                 .damaged, "\(path)/\(BlobFolder.root) is missing: it had the assets of \(dataFolder)")
         }
+        return own
     }
 }

@@ -22,7 +22,7 @@ struct AssetsOpening {
         try AssetsFolder.check(path, is: place, of: dataFolder)
         let lock = try lock()
         // What holds now holds as long as the lock.
-        try AssetsFolder.check(path, is: place, of: dataFolder)
+        let holder = try AssetsFolder.check(path, is: place, of: dataFolder)
         if try holdsFiles(ownAssets) {
             throw ServerError(
                 .assetsConflict,
@@ -31,12 +31,41 @@ struct AssetsOpening {
                 move them away, or if assets were moved back, start with --assets \(dataFolder) once
                 """)
         }
+        try checkTime(of: holder, for: place)
+        if place.otherPath != path { try checkPresence(on: disk, in: otherAssets) }
+        try renew(place, holder)
+        return AssetsFolder(disk: disk, path: path, lock: lock)
+    }
+
+    /// Gives both files another use, so that a copy of either, as it was until now, is not taken for it later.
+    private func renew(_ place: AssetPlace, _ holder: AssetPlace) throws(ServerError) {
+        let use = SecureRandom.bytes(AssetPlace.idBytes)
+        let home = canonical(dataFolder)
+        func write(_ kind: AssetPlace.Kind, former: [UInt8]? = nil, _ otherPath: String, to folder: String)
+            throws(ServerError)
+        {
+            try self.write(
+                AssetPlace(id: place.id, kind: kind, use: use, formerUse: former, otherPath: otherPath), to: folder)
+        }
+        do throws(ServerError) {
+            try write(.holder, former: place.use, home, to: path)
+            try write(.elsewhere, path, to: dataFolder)
+            try write(.holder, home, to: path)
+        } catch {
+            // A server starts on a full disk, to be read from. Files that belong together still do.
+            guard error.code == .diskFull, holder.isOfOneTime(with: place), place.otherPath == path else { throw error }
+            log.warning(
+                "an older copy of the data folder would not be told from it: there is no room to note this start",
+                [("error", error.message)])
+        }
         if place.otherPath != path {
-            try checkPresence(on: disk, in: otherAssets)
-            try write(AssetPlace(id: place.id, kind: .elsewhere, otherPath: path), to: dataFolder)
             log.info("the folder of the assets has another path", [("was", place.otherPath), ("is", path)])
         }
-        return AssetsFolder(disk: disk, path: path, lock: lock)
+        if holder.otherPath != home {
+            log.warning(
+                "the data folder has another path than when these assets were last used: is it no copy?",
+                [("was", holder.otherPath), ("is", home)])
+        }
     }
 
     /// Makes the folder the place of the assets: a new one, or one into which they were moved.
@@ -53,7 +82,7 @@ struct AssetsOpening {
         }
         try checkOwnership(former)
         let lock = try lock()
-        try checkOwnership(former)
+        let holder = try checkOwnership(former)
         let named = try checkPresence(on: disk, in: otherAssets)
         if named == 0, !acceptsLoss, try holdsFiles(otherAssets) {
             throw ServerError(
@@ -64,6 +93,7 @@ struct AssetsOpening {
                 """)
         }
         let id = former?.id ?? SecureRandom.bytes(AssetPlace.idBytes)
+        let use = SecureRandom.bytes(AssetPlace.idBytes)
         do throws(SystemError) {
             try FileSystem.makeDurableDirectory(otherAssets)
             // Whoever moved them may not have synced them, and where they were they are no more.
@@ -71,9 +101,9 @@ struct AssetsOpening {
         } catch {
             throw ServerError(error.isForbidden ? .notPermitted : .folder, "\(path): \(error)")
         }
-        try write(AssetPlace(id: id, kind: .here, otherPath: path), to: dataFolder)
-        try write(AssetPlace(id: id, kind: .holder, otherPath: canonical(dataFolder)), to: path)
-        try write(AssetPlace(id: id, kind: .elsewhere, otherPath: path), to: dataFolder)
+        try write(AssetPlace(id: id, kind: .here, use: use, formerUse: holder?.use, otherPath: path), to: dataFolder)
+        try write(AssetPlace(id: id, kind: .holder, use: use, otherPath: canonical(dataFolder)), to: path)
+        try write(AssetPlace(id: id, kind: .elsewhere, use: use, otherPath: path), to: dataFolder)
         log.info("assets are in a folder of their own from now on", [("folder", path), ("assets", String(named))])
         if let one = try? FileSystem.status(path).version, let other = try? FileSystem.status(dataFolder).version,
             one.device == other.device
@@ -85,6 +115,10 @@ struct AssetsOpening {
 
     /// Makes the data folder the place of the assets again, into which they were moved.
     func takeBack(_ place: AssetPlace) throws(ServerError) -> AssetsFolder {
+        // Where they come from need not be there any more.
+        if let holder = try? AssetsFolder.place(of: path), holder.kind == .holder, holder.id == place.id {
+            try checkTime(of: holder, for: place)
+        }
         let disk = RealDisk(folder: dataFolder)
         let named = try checkPresence(on: disk, in: ownAssets)
         do throws(SystemError) {
@@ -92,15 +126,30 @@ struct AssetsOpening {
         } catch {
             throw ServerError(.folder, "\(dataFolder): \(error)")
         }
-        try write(AssetPlace(id: place.id, kind: .here, otherPath: place.otherPath), to: dataFolder)
+        try write(
+            AssetPlace(id: place.id, kind: .here, use: place.use, otherPath: place.otherPath), to: dataFolder)
         log.info("assets are in the data folder again", [("was", place.otherPath), ("assets", String(named))])
         return AssetsFolder(disk: disk, path: nil, lock: nil)
     }
 
     // MARK: Checks
 
-    /// Checks that the folder is no other data folder's, nor one of something else.
-    private func checkOwnership(_ former: AssetPlace?) throws(ServerError) {
+    /// Checks that both folders were last used by one start: none of the two is a copy from before.
+    private func checkTime(of holder: AssetPlace, for place: AssetPlace) throws(ServerError) {
+        if acceptsLoss || holder.isOfOneTime(with: place) { return }
+        throw ServerError(
+            .assetsConflict,
+            """
+            \(path) was last used with another state of \(dataFolder), as \(holder.otherPath): one of the two is an \
+            older copy, or a copy was started. Nothing was changed. Bring back the one that belongs to the other: a server \
+            on these two would remove every asset that this data folder does not know. To go on with them nonetheless, \
+            brume verify \(dataFolder) --assets \(path) tells what is missing, and with --accept-loss makes them a pair
+            """)
+    }
+
+    /// Checks that the folder is no other data folder's, nor one of something else. Returns what it says of itself.
+    @discardableResult
+    private func checkOwnership(_ former: AssetPlace?) throws(ServerError) -> AssetPlace? {
         if let own = try AssetsFolder.place(of: path) {
             guard own.kind == .holder, own.id == former?.id else {
                 throw ServerError(
@@ -110,7 +159,8 @@ struct AssetsOpening {
                     name a folder that is empty
                     """)
             }
-            return
+            if let former { try checkTime(of: own, for: former) }
+            return own
         }
         let names: [String]
         do throws(SystemError) {
@@ -127,6 +177,7 @@ struct AssetsOpening {
                 .assetsConflict,
                 "\(path) has other files, such as \(foreign): name a folder that is empty, or has nothing but assets")
         }
+        return nil
     }
 
     /// Checks that every asset that a record names is there, as far as the ends of the files tell, unless a loss is

@@ -7,8 +7,10 @@
 /// 12   4  kind: 1 the data folder's, the contents are in the other folder; 2 the data folder's, they are in itself;
 ///         3 the other folder's
 /// 16  16  id, random
-/// 32   4  CRC-32C of bytes 0 to 31 and of the path
-/// 36      path, UTF-8: of the other folder, or in that one's file of the data folder, for messages
+/// 32  16  use, random, another one with each start
+/// 48  16  the use before, as long as only one of the files may have the new one; then the same again
+/// 64   4  CRC-32C of bytes 0 to 63 and of the path
+/// 68      path, UTF-8: of the other folder, or in that one's file of the data folder, for messages
 /// ```
 ///
 /// Both folders have the file, with one id: a disk that is not mounted, or another server's, has not. The data folder's
@@ -18,6 +20,11 @@
 /// A place is changed in three steps, each durable: the data folder's file gets the id and the path, of kind 2; the
 /// other folder gets its file; the data folder's file becomes one of kind 1. A crash after any step leaves the contents
 /// where they were looked for before, or where they are looked for afterwards, and the steps can be taken again.
+///
+/// The id tells that the two are a pair, and the use that they are of one time: a copy of either, made before the last
+/// start, has another one. A server that took such a copy would remove all assets that the other one got since. With
+/// each start the other folder's file gets the new use first, beside the one that it had, then the data folder's, then
+/// the other folder's file gets it alone: a crash between these steps leaves two files that still belong together.
 package struct AssetPlace: Equatable, Sendable {
     package enum Kind: UInt32, Sendable {
         case elsewhere = 1
@@ -29,25 +36,39 @@ package struct AssetPlace: Equatable, Sendable {
     package static let idBytes = 16
     private static let magic = Array("BRUMEPLC".utf8)
     private static let version: UInt32 = 1
-    private static let headerBytes = 36
+    private static let checksumOffset = 64
+    private static let headerBytes = 68
     /// More than the longest path of Linux.
     private static let byteLimit: UInt64 = 16 * 1024
 
     package let id: [UInt8]
     package let kind: Kind
+    /// The start that used the folder last.
+    package let use: [UInt8]
+    /// The one before, which counts as long as the other file may still have it.
+    package let formerUse: [UInt8]
     /// The path of the other folder of the two.
     package let otherPath: String
 
-    package init(id: [UInt8], kind: Kind, otherPath: String) {
-        precondition(id.count == AssetPlace.idBytes, "a folder of assets has an id of another length")
-        (self.id, self.kind, self.otherPath) = (id, kind, otherPath)
+    /// - Parameter formerUse: nil when both files have `use`, or will have it before anything else happens.
+    package init(id: [UInt8], kind: Kind, use: [UInt8], formerUse: [UInt8]? = nil, otherPath: String) {
+        let formerUse = formerUse ?? use
+        precondition(
+            [id, use, formerUse].allSatisfy { $0.count == AssetPlace.idBytes },
+            "an id of a folder of assets has another length")
+        (self.id, self.kind, self.use, self.formerUse, self.otherPath) = (id, kind, use, formerUse, otherPath)
+    }
+
+    /// Whether both files were last used by one start.
+    package func isOfOneTime(with other: AssetPlace) -> Bool {
+        !Set([use, formerUse]).isDisjoint(with: [other.use, other.formerUse])
     }
 
     package var encoded: [UInt8] {
         var bytes = AssetPlace.magic
         bytes.appendInteger(AssetPlace.version)
         bytes.appendInteger(kind.rawValue)
-        bytes += id
+        bytes += id + use + formerUse
         let path = Array(otherPath.utf8)
         bytes.appendInteger(AssetPlace.checksum(bytes, path))
         return bytes + path
@@ -61,14 +82,20 @@ package struct AssetPlace: Equatable, Sendable {
             throw damage("this is not the file that tells where assets are", at: 0)
         }
         let path = Array(bytes[AssetPlace.headerBytes...])
-        guard bytes.integer(at: 32, as: UInt32.self) == AssetPlace.checksum(Array(bytes[..<32]), path) else {
+        guard
+            bytes.integer(at: AssetPlace.checksumOffset, as: UInt32.self)
+                == AssetPlace.checksum(Array(bytes[..<AssetPlace.checksumOffset]), path)
+        else {
             throw damage("the checksum is wrong", at: 0)
         }
         let version: UInt32 = bytes.integer(at: 8)
         guard version == AssetPlace.version else { throw .unknownVersion(file: AssetPlace.path, version: version) }
         guard let kind = Kind(rawValue: bytes.integer(at: 12)), let otherPath = String(validating: path, as: UTF8.self)
         else { throw damage("it says what no version has written", at: 12) }
-        self.init(id: Array(bytes[16..<32]), kind: kind, otherPath: otherPath)
+        let ids = stride(from: 16, to: AssetPlace.checksumOffset, by: AssetPlace.idBytes).map {
+            Array(bytes[$0..<$0 + AssetPlace.idBytes])
+        }
+        self.init(id: ids[0], kind: kind, use: ids[1], formerUse: ids[2], otherPath: otherPath)
     }
 
     private static func checksum(_ header: [UInt8], _ path: [UInt8]) -> UInt32 {

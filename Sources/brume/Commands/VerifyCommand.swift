@@ -24,7 +24,7 @@ enum VerifyCommand {
             """
             Assets on another disk (brume serve --assets) are verified where the data folder knows them to be, or --assets names. With \
             --accept-loss, --assets names where they are from now on, though some are missing there: a disk in place of one that is \
-            lost for good, or the data folder itself. Clients that fetch a missing one get assetNotAvailable.
+            lost for good, or the data folder itself; or one of another state of the data folder, which a start refuses. Clients that fetch a missing one get assetNotAvailable.
             """,
         ],
         body: .blocking(run))

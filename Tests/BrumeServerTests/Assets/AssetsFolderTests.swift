@@ -24,7 +24,7 @@ struct AssetsFolderTests {
     private func place(_ path: String) throws -> AssetPlace? { try AssetPlace.read(from: RealDisk(folder: path)) }
 
     private func write(_ kind: AssetPlace.Kind, _ otherPath: String, to path: String) throws {
-        try AssetPlace(id: id, kind: kind, otherPath: otherPath).write(to: RealDisk(folder: path))
+        try AssetPlace(id: id, kind: kind, use: id, otherPath: otherPath).write(to: RealDisk(folder: path))
     }
 
     private func open(_ path: String?) throws -> String? {
@@ -62,6 +62,61 @@ struct AssetsFolderTests {
             #expect(try open(other) == other, "\(steps) steps")
             #expect(try place(data)?.id == id && place(other)?.id == id)
         }
+    }
+
+    /// Puts files of the one folder or of the other back as they were.
+    private func restoring(_ path: String, _ body: () throws -> Void) throws {
+        let bytes = try FileSystem.read(path + "/brume.assets", limit: 1_000)
+        try body()
+        try FileSystem.atomicReplace(path + "/brume.assets", bytes)
+    }
+
+    @Test("is not used with a copy of the data folder from before the last start, nor a copy of it with that")
+    func copies() throws {
+        #expect(try open(other) == other)
+        let former = try #require(try place(data)).use
+        for older in [data, other] {
+            try restoring(older) { #expect(try open(other) == other) }
+            let (own, holder) = (try place(data), try place(other))
+            let error = #expect(throws: ServerError.self) { try open(other) }
+            #expect(error?.code == .assetsConflict && error?.message.contains("another state") == true)
+            #expect(error?.message.contains("as \(data)") == true)
+            #expect(try place(data) == own && place(other) == holder)
+            // Nor are assets taken back with it.
+            #expect(throws: ServerError.self) { try open(data) }
+            // Who accepts that makes them a pair.
+            try AssetsFolder.open(for: data, at: other, acceptingLoss: true).release()
+            #expect(try open(other) == other)
+        }
+        #expect(try place(data)?.use != former && place(data)?.use == place(other)?.use)
+    }
+
+    @Test("is not used with a copy of the data folder that had its assets in itself")
+    func copiesOfBefore() throws {
+        #expect(try open(other) == other && open(data) == nil)
+        try restoring(data) { #expect(try open(other) == other && open(other) == other) }
+        let error = #expect(throws: ServerError.self) { try open(other) }
+        #expect(error?.code == .assetsConflict && error?.message.contains("another state") == true)
+    }
+
+    @Test("is used with the data folder that it was used with after a crash behind any step of a start")
+    func crashesOfStarts() throws {
+        #expect(try open(other) == other)
+        let (own, holder) = (try #require(try place(data)), try #require(try place(other)))
+        let use = [UInt8](repeating: 9, count: AssetPlace.idBytes)
+        for steps in 1...3 {
+            try own.write(to: RealDisk(folder: data))
+            try AssetPlace(
+                id: own.id, kind: .holder, use: use, formerUse: steps < 3 ? own.use : use, otherPath: data
+            ).write(to: RealDisk(folder: other))
+            if steps > 1 {
+                try AssetPlace(id: own.id, kind: .elsewhere, use: use, otherPath: other)
+                    .write(to: RealDisk(folder: data))
+            }
+            #expect(try open(other) == other, "\(steps) steps")
+            #expect(try place(data)?.use == place(other)?.use)
+        }
+        #expect(holder.use == own.use)
     }
 
     @Test("is one server's at a time")

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("The file that tells where assets are")
 struct AssetPlaceTests {
-    private let place = AssetPlace(id: Array(1...16), kind: .elsewhere, otherPath: "/mnt/disk é/assets")
+    private let place = AssetPlace(
+        id: Array(1...16), kind: .elsewhere, use: Array(17...32), formerUse: Array(33...48),
+        otherPath: "/mnt/disk é/assets")
 
     @Test("is read as it was written, whatever it says")
     func reading() throws {
@@ -13,7 +15,8 @@ struct AssetPlaceTests {
         #expect(try AssetPlace.read(from: disk) == nil)
         for kind in [AssetPlace.Kind.elsewhere, .here, .holder] {
             for path in ["", "/a", place.otherPath] {
-                let place = AssetPlace(id: place.id, kind: kind, otherPath: path)
+                let place = AssetPlace(
+                    id: place.id, kind: kind, use: place.use, formerUse: place.formerUse, otherPath: path)
                 try place.write(to: disk)
                 disk.crash(seed: 1, .nothing)
                 #expect(try AssetPlace.read(from: disk) == place)
@@ -35,14 +38,26 @@ struct AssetPlaceTests {
         #expect(throws: StoreError.self) { try AssetPlace(decoding: bytes + [0]) }
     }
 
+    @Test("is of one time with the other folder's until each has seen a start that the other has not")
+    func time() {
+        func place(_ use: UInt8, _ former: UInt8? = nil) -> AssetPlace {
+            func number(_ value: UInt8) -> [UInt8] { [UInt8](repeating: value, count: AssetPlace.idBytes) }
+            return AssetPlace(
+                id: number(1), kind: .holder, use: number(use), formerUse: former.map(number), otherPath: "")
+        }
+        #expect(place(1).isOfOneTime(with: place(1)) && !place(1).isOfOneTime(with: place(2)))
+        #expect(place(2, 1).isOfOneTime(with: place(1)) && place(1).isOfOneTime(with: place(2, 1)))
+        #expect(place(2, 1).isOfOneTime(with: place(2)) && !place(2, 1).isOfOneTime(with: place(3)))
+    }
+
     @Test("is of a version to come when it says so")
     func version() throws {
         var bytes = place.encoded
         bytes.setInteger(UInt32(2), at: 8)
         var crc = CRC32C()
-        crc.update(Array(bytes[..<32]))
-        crc.update(Array(bytes[36...]))
-        bytes.setInteger(crc.value, at: 32)
+        crc.update(Array(bytes[..<64]))
+        crc.update(Array(bytes[68...]))
+        bytes.setInteger(crc.value, at: 64)
         #expect(throws: StoreError.unknownVersion(file: "brume.assets", version: 2)) {
             try AssetPlace(decoding: bytes)
         }
