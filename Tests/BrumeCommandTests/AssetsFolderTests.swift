@@ -353,6 +353,30 @@ struct AssetsFolderTests {
         #expect(server.stop() == 0 && count(other) == 2)
     }
 
+    @Test("stay on their disk when another one gets its path, and end the server when their folder is moved away")
+    func exchanged() async throws {
+        try server.start(options: ["--assets", other])
+        let token = try save("ada", 1)
+        let away = folder.file("away")
+        try move(other, to: away)
+        try FileSystem.makeDirectory(other)
+        try FileSystem.makeDirectory(other + "/assets")
+        try expectFilm(1, token)
+        #expect(try save("bert", 2) != "" && count(away) == 2 && count(other) == 0)
+
+        try move(away + "/assets", to: away + "/moved")
+        let fetched = try CommandRun(
+            ["records", "get", "Photos", "sea", "--assets", folder.file("x")],
+            environment: environment(token).merging(["BRUME_TIMEOUT": "2"]) { $1 }, in: folder)
+        #expect(fetched.status != 0)
+        #expect(try await server.end() == ExitCode.diskFailed.rawValue)
+        #expect(server.log.contains("was moved or removed while it was in use"))
+        try move(away + "/moved", to: away + "/assets")
+        try server.start(options: ["--assets", away])
+        try expectFilm(1, token)
+        #expect(server.stop() == 0)
+    }
+
     @Test("end the server with 74 when their disk fails to sync")
     func faults() async throws {
         let trigger = folder.file("trigger")

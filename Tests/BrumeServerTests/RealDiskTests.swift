@@ -27,7 +27,7 @@ struct RealDiskTests {
     @Test("has assets in a second folder, and makes none where that one is gone")
     func assetsFolder() throws {
         let other = try TestFolder()
-        let disk = RealDisk(folder: folder.path, assetsFolder: other.path)
+        let disk = RealDisk(folder: folder.path, assetsFolder: try OpenFolder(other.path))
         let gone = #expect(throws: DiskError.self) { try disk.makeDirectory("assets") }
         #expect(gone?.isMissing == false && gone?.message.contains("is its disk mounted?") == true)
         #expect(try FileSystem.list(other.path).isEmpty && FileSystem.list(folder.path).isEmpty)
@@ -42,6 +42,49 @@ struct RealDiskTests {
         #expect(try FileSystem.read(other.path + "/assets/a/b", limit: 10) == [1])
         #expect(try FileSystem.list(folder.path) == ["assets-2"])
         #expect(try disk.space(of: "assets") != nil)
+    }
+
+    @Test("has assets where the second folder was, and not where its path leads by now")
+    func exchangedFolder() throws {
+        let other = folder.path + "/other"
+        for path in [other, other + "/assets", other + "-2", other + "-2/assets"] {
+            try FileSystem.makeDirectory(path)
+        }
+        let disk = RealDisk(folder: folder.path, assetsFolder: try OpenFolder(other))
+        try disk.replaceFile("assets/x", in: "assets", with: [1])
+        try FileSystem.rename(other, to: other + "-1")
+        #expect(try disk.list("assets") == ["x"])
+        try FileSystem.rename(other + "-2", to: other)
+        #expect(try disk.list("assets") == ["x"])
+        try disk.remove("assets/x")
+        #expect(try disk.list("assets").isEmpty)
+        let missing = #expect(throws: DiskError.self) { try disk.remove("assets/x") }
+        #expect(missing?.isMissing == true && missing?.isLost == false)
+        #expect(missing?.message.contains("\(other)/assets/x") == true)
+    }
+
+    @Test("misses no asset where the second folder has lost all of them")
+    func lostFolder() throws {
+        let other = folder.path + "/other"
+        for path in [other, other + "/assets"] { try FileSystem.makeDirectory(path) }
+        let disk = RealDisk(folder: folder.path, assetsFolder: try OpenFolder(other))
+        try disk.replaceFile("assets/x", in: "assets", with: [1])
+        func expectLoss(_ call: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) {
+            let error = #expect(throws: DiskError.self, sourceLocation: sourceLocation) { try call() }
+            #expect(error?.isLost == true && error?.isMissing == false, sourceLocation: sourceLocation)
+            #expect(error?.message.contains("is its disk mounted?") == true, sourceLocation: sourceLocation)
+        }
+        try FileSystem.rename(other + "/assets", to: other + "/moved")
+        for _ in 0..<2 {
+            expectLoss { _ = try disk.openForReading("assets/x") }
+            expectLoss { _ = try disk.list("assets/a") }
+            expectLoss { try disk.remove("assets/x") }
+            expectLoss { try disk.syncDirectory("assets/a") }
+            // Another folder in its place is none.
+            try FileSystem.makeDirectory(other + "/assets")
+        }
+        #expect(throws: Never.self) { _ = try disk.list("") }
+        #expect(try disk.list("nothing").isEmpty)
     }
 
     @Test("keeps an asset whose upload broke and went on, and gives its room back")

@@ -35,8 +35,9 @@ package struct AssetsFolder: Sendable {
             return AssetsFolder(disk: RealDisk(folder: dataFolder), path: nil, lock: nil)
         }
         let other = try existing(path ?? place.otherPath, for: dataFolder)
+        let folder = try held(other)
         try check(other, is: place, of: dataFolder)
-        return AssetsFolder(disk: RealDisk(folder: dataFolder, assetsFolder: other), path: other, lock: nil)
+        return AssetsFolder(disk: RealDisk(folder: dataFolder, assetsFolder: folder), path: other, lock: nil)
     }
 
     /// Gives a data folder that is being made, and holds nothing yet, another folder for its assets.
@@ -132,6 +133,15 @@ package struct AssetsFolder: Sendable {
             return try FileSystem.canonicalPath(path)
         } catch {
             throw ServerError(.folder, "\(error)")
+        }
+    }
+
+    /// Holds a folder for assets open, so that it stays the one that it is.
+    static func held(_ path: String) throws(ServerError) -> OpenFolder {
+        do throws(SystemError) {
+            return try OpenFolder(path)
+        } catch {
+            throw ServerError(error.isForbidden ? .notPermitted : .folder, "\(error)")
         }
     }
 

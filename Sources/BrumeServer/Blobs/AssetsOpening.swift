@@ -15,12 +15,13 @@ struct AssetsOpening {
 
     private var ownAssets: String { dataFolder + "/" + BlobFolder.root }
     private var otherAssets: String { path + "/" + BlobFolder.root }
-    private var disk: RealDisk { RealDisk(folder: dataFolder, assetsFolder: path) }
+
+    private func disk(_ folder: OpenFolder) -> RealDisk { RealDisk(folder: dataFolder, assetsFolder: folder) }
 
     /// Opens the folder where the assets are known to be, which may have been moved.
     func resume(_ place: AssetPlace) throws(ServerError) -> AssetsFolder {
         try AssetsFolder.check(path, is: place, of: dataFolder)
-        let lock = try lock()
+        let (folder, lock) = (try AssetsFolder.held(path), try lock())
         // What holds now holds as long as the lock.
         let holder = try AssetsFolder.check(path, is: place, of: dataFolder)
         if try holdsFiles(ownAssets) {
@@ -32,9 +33,10 @@ struct AssetsOpening {
                 """)
         }
         try checkTime(of: holder, for: place)
-        if place.otherPath != path { try checkPresence(on: disk, in: otherAssets) }
+        if place.otherPath != path { try checkPresence(on: disk(folder), in: otherAssets) }
+        try checkName(of: folder)
         try renew(place, holder)
-        return AssetsFolder(disk: disk, path: path, lock: lock)
+        return AssetsFolder(disk: disk(folder), path: path, lock: lock)
     }
 
     /// Gives both files another use, so that a copy of either, as it was until now, is not taken for it later.
@@ -81,9 +83,9 @@ struct AssetsOpening {
                 """)
         }
         try checkOwnership(former)
-        let lock = try lock()
+        let (folder, lock) = (try AssetsFolder.held(path), try lock())
         let holder = try checkOwnership(former)
-        let named = try checkPresence(on: disk, in: otherAssets)
+        let named = try checkPresence(on: disk(folder), in: otherAssets)
         if named == 0, !acceptsLoss, try holdsFiles(otherAssets) {
             throw ServerError(
                 .assetsConflict,
@@ -94,6 +96,7 @@ struct AssetsOpening {
         }
         let id = former?.id ?? SecureRandom.bytes(AssetPlace.idBytes)
         let use = SecureRandom.bytes(AssetPlace.idBytes)
+        try checkName(of: folder)
         do throws(SystemError) {
             try FileSystem.makeDurableDirectory(otherAssets)
             // Whoever moved them may not have synced them, and where they were they are no more.
@@ -110,7 +113,7 @@ struct AssetsOpening {
         {
             log.warning("the folder of the assets is on the data folder's disk: is another one not mounted?")
         }
-        return AssetsFolder(disk: disk, path: path, lock: lock)
+        return AssetsFolder(disk: disk(folder), path: path, lock: lock)
     }
 
     /// Makes the data folder the place of the assets again, into which they were moved.
@@ -133,6 +136,12 @@ struct AssetsOpening {
     }
 
     // MARK: Checks
+
+    /// Checks that the folder that is held is the one that was looked at by its path.
+    private func checkName(of folder: OpenFolder) throws(ServerError) {
+        if folder.isNamed { return }
+        throw ServerError(.assetsMissing, "\(path) was exchanged while it was opened: is its disk mounted?")
+    }
 
     /// Checks that both folders were last used by one start: none of the two is a copy from before.
     private func checkTime(of holder: AssetPlace, for place: AssetPlace) throws(ServerError) {

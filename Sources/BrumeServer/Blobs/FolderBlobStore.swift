@@ -61,9 +61,10 @@ package final class FolderBlobStore: BlobStore {
         }
     }
 
-    /// What a failure means for who asked. A failed sync ends the server: what was told durable may not be.
+    /// What a failure means for who asked. A failed sync ends the server: what was told durable may not be. So does a
+    /// folder that is not the one any more that it was: what is not found in it is not missing.
     func failure(_ error: DiskError) -> BlobFailure {
-        if error.isFailedSync { failStop("the files of assets can't be relied on: \(error)") }
+        if error.isFailedSync || error.isLost { failStop("the files of assets can't be relied on: \(error)") }
         return error.isFull ? .full : error.isMissing ? .missing : .failed("\(error)")
     }
 

@@ -1,10 +1,14 @@
 internal import BrumeLock
 internal import BrumeService
 package import BrumeStore
-internal import BrumeSystem
+package import BrumeSystem
 
 /// The store's `Disk` on a folder of the real file system, and on a second one for assets where they lie elsewhere
 /// (``AssetsFolder``): paths don't tell.
+///
+/// The second one is held open, so that it stays the one that was checked: a disk that is taken away, or exchanged, is
+/// not read as one without assets. Where its folder of assets is moved or removed, what is not found in it is not
+/// missing: the error says that all of it is lost (``DiskError/isLost``).
 package final class RealDisk: Disk {
     private struct State {
         var files: [Int: File] = [:]
@@ -13,14 +17,17 @@ package final class RealDisk: Disk {
 
     private let folder: String
     /// The folder that has the folder of assets.
-    private let assetsFolder: String?
+    private let assetsFolder: OpenFolder?
+    /// Its folder of assets, as it was found.
+    private let assetsRoot: FileVersion?
     private let state = Lock(State())
 
     /// - Parameters:
     ///   - folder: The data folder, which must exist.
     ///   - assetsFolder: The folder that has its folder of assets; nil for the data folder itself.
-    package init(folder: String, assetsFolder: String? = nil) {
+    package init(folder: String, assetsFolder: OpenFolder? = nil) {
         (self.folder, self.assetsFolder) = (folder, assetsFolder)
+        assetsRoot = assetsFolder.flatMap { try? FileSystem.status($0.path + "/" + BlobFolder.root).version }
     }
 
     package func openForReading(_ path: String) throws(DiskError) -> DiskFile { try open(path, .read) }
@@ -104,8 +111,9 @@ package final class RealDisk: Disk {
         do throws(SystemError) {
             return try FileSystem.list(absolute(path)).sorted()
         } catch {
-            if error.isNotFound { return [] }
-            throw diskError(error, path)
+            let error = diskError(error, path)
+            if error.isMissing { return [] }
+            throw error
         }
     }
 
@@ -123,10 +131,7 @@ package final class RealDisk: Disk {
         if path == BlobFolder.root, assetsFolder != nil {
             // It was there when the other folder was opened. If it is gone, that disk is, and what would be made here
             // would be on another one.
-            let folder = absolute(path)
-            guard FileSystem.isDirectory(folder) else {
-                throw DiskError(call: "mkdir", path: folder, message: "the folder is gone: is its disk mounted?")
-            }
+            guard FileSystem.isDirectory(absolute(path)) else { throw lost("mkdir", path) }
             return
         }
         try translating(path) { () throws(SystemError) in try FileSystem.makeDirectory(absolute(path)) }
@@ -150,10 +155,20 @@ package final class RealDisk: Disk {
 
     private func absolute(_ path: String) -> String {
         if path.isEmpty { return folder }
-        if let assetsFolder, path == BlobFolder.root || path.hasPrefix(BlobFolder.root + "/") {
-            return assetsFolder + "/" + path
-        }
+        if let assetsFolder, isOfAssets(path) { return assetsFolder.path + "/" + path }
         return folder + "/" + path
+    }
+
+    private func isOfAssets(_ path: String) -> Bool {
+        path == BlobFolder.root || path.hasPrefix(BlobFolder.root + "/")
+    }
+
+    /// A path as the operator knows it.
+    private func named(_ path: String) -> String {
+        guard let assetsFolder else { return path }
+        let prefix = assetsFolder.path + "/"
+        if path.hasPrefix(prefix) { return assetsFolder.name + "/" + path.dropFirst(prefix.count) }
+        return isOfAssets(path) ? assetsFolder.name + "/" + path : path
     }
 
     private func open(_ path: String, _ mode: File.Mode) throws(DiskError) -> DiskFile {
@@ -177,9 +192,25 @@ package final class RealDisk: Disk {
     }
 
     private func diskError(_ error: SystemError, _ path: String) -> DiskError {
+        if error.isNotFound, let assetsFolder, let assetsRoot, isOfAssets(path) {
+            let root = try? FileSystem.status(assetsFolder.path + "/" + BlobFolder.root).version
+            if root?.inode != assetsRoot.inode || root?.device != assetsRoot.device { return lost(error.call, path) }
+        }
+        var shown = error
+        if assetsFolder != nil {
+            shown = SystemError(
+                call: error.call, errno: error.errno, context: named(error.context), message: error.message)
+        }
+        return DiskError(
+            call: error.call, path: named(path), message: "\(shown)", isFull: error.isDiskFull,
+            isMissing: error.isNotFound, isForbidden: error.isForbidden)
+    }
+
+    private func lost(_ call: String, _ path: String) -> DiskError {
         DiskError(
-            call: error.call, path: path, message: "\(error)", isFull: error.isDiskFull, isMissing: error.isNotFound,
-            isForbidden: error.isForbidden)
+            call: call, path: named(path),
+            message: "\(named(BlobFolder.root)) was moved or removed while it was in use: is its disk mounted?",
+            isLost: true)
     }
 }
 

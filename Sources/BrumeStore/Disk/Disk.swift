@@ -92,10 +92,13 @@ package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
     package let isMissing: Bool
     /// This user may not do it.
     package let isForbidden: Bool
+    /// What the path was to be found in is not what it was any more, so that nothing is known of the file or folder.
+    /// Whoever gets such an error stops.
+    package let isLost: Bool
 
     package init(
         call: String, path: String, message: String, isFull: Bool = false, isMissing: Bool = false,
-        isForbidden: Bool = false
+        isForbidden: Bool = false, isLost: Bool = false
     ) {
         self.call = call
         self.path = path
@@ -103,6 +106,7 @@ package struct DiskError: Error, Equatable, Sendable, CustomStringConvertible {
         self.isFull = isFull
         self.isMissing = isMissing
         self.isForbidden = isForbidden
+        self.isLost = isLost
     }
 
     /// Whether a sync failed: then it is not known whether what was written, or named, is on the disk, and no later
