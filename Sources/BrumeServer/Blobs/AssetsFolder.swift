@@ -27,13 +27,14 @@ package struct AssetsFolder: Sendable {
     package static func known(
         to dataFolder: String, at path: String? = nil, isRequired: Bool = false
     ) throws(ServerError) -> AssetsFolder {
-        guard let place = try place(of: dataFolder), place.kind == .elsewhere else {
+        guard let place = try place(of: dataFolder), place.kind != .here else {
             if isRequired, let path, !FileSystem.isSame(path, dataFolder) {
                 throw ServerError(
                     .assetsNotNamed, "the assets of \(dataFolder) are in that folder itself: leave out --assets")
             }
             return AssetsFolder(disk: RealDisk(folder: dataFolder), path: nil, lock: nil)
         }
+        guard place.kind == .elsewhere else { throw notNamed(place, of: dataFolder) }
         let other = try existing(path ?? place.otherPath, for: dataFolder)
         let folder = try held(other)
         try check(other, is: place, of: dataFolder)
@@ -76,16 +77,8 @@ package struct AssetsFolder: Sendable {
         }
         let isElsewhere = place?.kind == .elsewhere
         guard let path, !FileSystem.isSame(path, dataFolder) else {
-            if let place, isElsewhere {
-                guard path != nil else {
-                    throw ServerError(
-                        .assetsNotNamed,
-                        """
-                        the assets of \(dataFolder) are in \(place.otherPath): start the server with \
-                        brume serve --assets \(place.otherPath). If its folder \(BlobFolder.root) was moved back, start \
-                        with --assets \(dataFolder) once
-                        """)
-                }
+            if let place, place.kind != .here {
+                guard path != nil else { throw notNamed(place, of: dataFolder) }
                 return try AssetsOpening(dataFolder, place.otherPath, log, acceptingLoss: acceptsLoss).takeBack(place)
             }
             return AssetsFolder(disk: RealDisk(folder: dataFolder), path: nil, lock: nil)
@@ -94,11 +87,33 @@ package struct AssetsFolder: Sendable {
         let opening = AssetsOpening(dataFolder, other, log, acceptingLoss: acceptsLoss)
         // A disk that is lost for good is followed by an empty one, where that is accepted.
         let isNew = try self.place(of: other) == nil
-        let isReplaced = acceptsLoss && isNew
-        return try isElsewhere && !isReplaced ? opening.resume(place!) : opening.settle(in: place)
+        let isReplaced = isElsewhere && acceptsLoss && isNew
+        return try isElsewhere && !isReplaced
+            ? opening.resume(place!) : opening.settle(in: place, isReplacement: isReplaced)
+    }
+
+    /// Whether ``open(for:at:log:acceptingLoss:)``, with an accepted loss, has a folder take the place of one that is
+    /// lost, though it may be the one on which that one's disk is mounted at other times: nothing tells it from the
+    /// folder of a new disk, unless it is on another disk than the data folder and than the folder around it.
+    package static func mayBeUnmounted(_ path: String, of dataFolder: String) throws(ServerError) -> Bool {
+        guard try place(of: dataFolder)?.kind == .elsewhere, FileSystem.isDirectory(path), try place(of: path) == nil
+        else { return false }
+        func device(_ path: String) -> UInt64? { try? FileSystem.status(path).version.device }
+        return [dataFolder, path + "/.."].contains { device($0) == device(path) }
     }
 
     // MARK: Parts
+
+    /// A start, or a command, does not say where the assets are, and has to.
+    private static func notNamed(_ place: AssetPlace, of dataFolder: String) -> ServerError {
+        ServerError(
+            .assetsNotNamed,
+            """
+            the assets of \(dataFolder) \(place.kind == .moving ? "were being moved to" : "are in") \(place.otherPath): \
+            start the server with brume serve --assets \(place.otherPath). If its folder \(BlobFolder.root) was moved \
+            back, start with --assets \(dataFolder) once
+            """)
+    }
 
     /// What a folder says of where assets are.
     static func place(of folder: String) throws(ServerError) -> AssetPlace? {
@@ -159,7 +174,10 @@ package struct AssetsFolder: Sendable {
         guard own.id == place.id else {
             throw ServerError(
                 .assetsConflict,
-                "\(path) has the assets of another data folder, \(own.otherPath), and not those of \(dataFolder)")
+                """
+                \(path) has the assets of another data folder, \(own.otherPath), and not those of \(dataFolder), which \
+                are in \(place.otherPath)\(FileSystem.isSame(own.otherPath, dataFolder) ? ": it was given up" : "")
+                """)
         }
         guard FileSystem.isDirectory(path + "/" + BlobFolder.root) else {
             throw ServerError(

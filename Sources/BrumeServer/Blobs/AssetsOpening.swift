@@ -72,8 +72,10 @@ struct AssetsOpening {
 
     /// Makes the folder the place of the assets: a new one, or one into which they were moved.
     ///
-    /// - Parameter former: What the data folder knows of an attempt that was interrupted, or of an earlier place.
-    func settle(in former: AssetPlace?) throws(ServerError) -> AssetsFolder {
+    /// - Parameters:
+    ///   - former: What the data folder knows of an attempt that was interrupted, or of an earlier place.
+    ///   - isReplacement: Whether that place is given up, with the assets in it.
+    func settle(in former: AssetPlace?, isReplacement: Bool = false) throws(ServerError) -> AssetsFolder {
         if try holdsFiles(ownAssets) {
             throw ServerError(
                 .assetsConflict,
@@ -94,7 +96,9 @@ struct AssetsOpening {
                 remove that folder
                 """)
         }
-        let id = former?.id ?? SecureRandom.bytes(AssetPlace.idBytes)
+        // A disk that is given up and comes back is not the one with the assets.
+        let known = isReplacement ? nil : former?.id
+        let id = known ?? SecureRandom.bytes(AssetPlace.idBytes)
         let use = SecureRandom.bytes(AssetPlace.idBytes)
         try checkName(of: folder)
         do throws(SystemError) {
@@ -104,7 +108,7 @@ struct AssetsOpening {
         } catch {
             throw ServerError(error.isForbidden ? .notPermitted : .folder, "\(path): \(error)")
         }
-        try write(AssetPlace(id: id, kind: .here, use: use, formerUse: holder?.use, otherPath: path), to: dataFolder)
+        try write(AssetPlace(id: id, kind: .moving, use: use, formerUse: holder?.use, otherPath: path), to: dataFolder)
         try write(AssetPlace(id: id, kind: .holder, use: use, otherPath: canonical(dataFolder)), to: path)
         try write(AssetPlace(id: id, kind: .elsewhere, use: use, otherPath: path), to: dataFolder)
         log.info("assets are in a folder of their own from now on", [("folder", path), ("assets", String(named))])

@@ -5,7 +5,7 @@
 ///  0   8  "BRUMEPLC"
 ///  8   4  format version, 1
 /// 12   4  kind: 1 the data folder's, the contents are in the other folder; 2 the data folder's, they are in itself;
-///         3 the other folder's
+///         3 the other folder's; 4 the data folder's, the contents are being moved into the other folder
 /// 16  16  id, random
 /// 32  16  use, random, another one with each start
 /// 48  16  the use before, as long as only one of the files may have the new one; then the same again
@@ -17,9 +17,9 @@
 /// file decides. It is named in the ``ManifestFile`` from the next start on, so that it is damage when it is lost, and
 /// so that an earlier version of Brume, which would look for all assets in the data folder, refuses that.
 ///
-/// A place is changed in three steps, each durable: the data folder's file gets the id and the path, of kind 2; the
-/// other folder gets its file; the data folder's file becomes one of kind 1. A crash after any step leaves the contents
-/// where they were looked for before, or where they are looked for afterwards, and the steps can be taken again.
+/// A place is changed in three steps, each durable: the data folder's file gets the id and the path, of kind 4; the
+/// other folder gets its file; the data folder's file becomes one of kind 1. The contents may have been moved before, so
+/// that after a crash behind any step nothing is read before the steps are taken again, or the contents taken back.
 ///
 /// The id tells that the two are a pair, and the use that they are of one time: a copy of either, made before the last
 /// start, has another one. A server that took such a copy would remove all assets that the other one got since. With
@@ -30,6 +30,7 @@ package struct AssetPlace: Equatable, Sendable {
         case elsewhere = 1
         case here = 2
         case holder = 3
+        case moving = 4
     }
 
     package static let path = "brume.assets"

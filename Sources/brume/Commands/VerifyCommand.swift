@@ -8,7 +8,7 @@ enum VerifyCommand {
         ["verify"], "check a data folder or a backup, changing nothing",
         arguments: [ArgumentDefinition("PATH", "the data folder, or a backup of one: a folder or a file")],
         options: [
-            CommandOptions.assetsPlace, CommandOptions.json,
+            CommandOptions.assetsPlace, CommandOptions.json, CommandOptions.yes,
             OptionDefinition(
                 "accept-loss", nil,
                 "change the folder: go on without what is missing, where there is no backup that has it"),
@@ -24,7 +24,7 @@ enum VerifyCommand {
             """
             Assets on another disk (brume serve --assets) are verified where the data folder knows them to be, or --assets names. With \
             --accept-loss, --assets names where they are from now on, though some are missing there: a disk in place of one that is \
-            lost for good, or the data folder itself; or one of another state of the data folder, which a start refuses. Clients that fetch a missing one get assetNotAvailable.
+            lost for good (which asks if it may be the folder on which that one is mounted), or the data folder itself; or one of another state of the data folder, which a start refuses. Clients that fetch a missing one get assetNotAvailable.
             """,
         ],
         body: .blocking(run))
@@ -93,7 +93,15 @@ enum VerifyCommand {
         guard let lock = try lock(folder) else { throw CommandError(.failed, "\(folder) can't be written") }
         defer { lock.release() }
         if let path = invocation.text("assets"), invocation.flags.contains("assets") {
-            try AssetsFolder.open(for: folder, at: FolderCopier.path(path), acceptingLoss: true).release()
+            let path = FolderCopier.path(path)
+            if try AssetsFolder.mayBeUnmounted(path, of: folder),
+                try !CommandOptions.isConfirmed(
+                    "\(path) is no disk of its own: are assets to be there from now on, and is no disk to be mounted on it?",
+                    invocation)
+            {
+                throw CommandError(.conflict, "nothing was changed", hint: "mount the disk first")
+            }
+            try AssetsFolder.open(for: folder, at: path, acceptingLoss: true).release()
         }
         let disk = try AssetsFolder.known(to: folder).disk
         var losses: [Verification.Problem] = []

@@ -44,20 +44,23 @@ struct AssetsFolderTests {
         #expect(try open(other) == other && AssetsFolder.known(to: data).path == other)
     }
 
-    @Test("is where it was, or where it is to be, after a crash behind any step, and the steps are taken again")
+    @Test("is looked for nowhere else after a crash behind any step, until the steps are taken again, or taken back")
     func crashes() throws {
         for steps in 1...3 {
             for path in [data, other] { try FileSystem.removeTree(path) }
             for path in [data, other] { try FileSystem.makeDirectory(path) }
             try FileSystem.makeDirectory(other + "/assets")
-            try write(.here, other, to: data)
+            try write(.moving, other, to: data)
             if steps > 1 { try write(.holder, data, to: other) }
             if steps > 2 { try write(.elsewhere, other, to: data) }
+            let error = #expect(throws: ServerError.self) { try open(nil) }
+            #expect(error?.code == .assetsNotNamed && error?.message.contains("--assets \(other)") == true)
             if steps < 3 {
-                #expect(try open(nil) == nil && AssetsFolder.known(to: data).path == nil)
-            } else {
-                let error = #expect(throws: ServerError.self) { try open(nil) }
-                #expect(error?.code == .assetsNotNamed)
+                let unknown = #expect(throws: ServerError.self) { try AssetsFolder.known(to: data) }
+                #expect(unknown?.code == .assetsNotNamed && unknown?.message.contains("were being moved") == true)
+                let own = try #require(try place(data))
+                #expect(try open(data) == nil && place(data)?.kind == .here && open(nil) == nil)
+                try own.write(to: RealDisk(folder: data))
             }
             #expect(try open(other) == other, "\(steps) steps")
             #expect(try place(data)?.id == id && place(other)?.id == id)
@@ -144,6 +147,22 @@ struct AssetsFolderTests {
         let made = #expect(throws: ServerError.self) { try AssetsFolder.make(for: second, at: other) }
         #expect(made?.code == .assetsConflict)
         #expect(try place(second) == nil)
+    }
+
+    @Test("is not the right one any more when it was given up for another one")
+    func givenUp() throws {
+        #expect(try open(other) == other)
+        let (id, another) = (try place(other)?.id, other + "-2")
+        try FileSystem.makeDirectory(another)
+        try AssetsFolder.open(for: data, at: another, acceptingLoss: true).release()
+        #expect(try place(other)?.id == id && place(data)?.id != id && place(another)?.id == place(data)?.id)
+        for acceptsLoss in [false, true] {
+            let error = #expect(throws: ServerError.self) {
+                try AssetsFolder.open(for: data, at: other, acceptingLoss: acceptsLoss)
+            }
+            #expect(error?.code == .assetsConflict && error?.message.contains("it was given up") == true)
+        }
+        #expect(try open(another) == another)
     }
 
     @Test("has nothing of what a data folder that could not be made was to have")

@@ -13,7 +13,7 @@ struct AssetPlaceTests {
     func reading() throws {
         let disk = SimulatedDisk()
         #expect(try AssetPlace.read(from: disk) == nil)
-        for kind in [AssetPlace.Kind.elsewhere, .here, .holder] {
+        for kind in [AssetPlace.Kind.elsewhere, .here, .holder, .moving] {
             for path in ["", "/a", place.otherPath] {
                 let place = AssetPlace(
                     id: place.id, kind: kind, use: place.use, formerUse: place.formerUse, otherPath: path)
