@@ -54,6 +54,15 @@ extension ServerError {
             self.init(.damaged, "\(folder): \(error)")
             return
         }
+        if case .damaged(let damage) = error, damage.isMissing, damage.file == BlobFolder.root {
+            self.init(
+                .damaged,
+                """
+                \(folder): \(error). If it was moved to another disk, start with brume serve --assets DIR. If it is lost, \
+                restore a backup; without one, brume help verify describes --accept-loss
+                """)
+            return
+        }
         self.init(
             .damaged,
             "\(folder): \(error). Restore a backup; without one, brume help verify describes --accept-loss")

@@ -125,9 +125,11 @@ package struct Verification: Equatable, Sendable {
             let isSnapshot = damage.file.hasPrefix(SnapshotFormat.folder + "/")
             try note(
                 .damaged(damage),
-                affects: damage.file == AssetPlace.path
-                    ? "where the contents of assets are"
-                    : isSnapshot ? "the database of this snapshot" : "the schemas of this container")
+                affects: damage.file == BlobFolder.root
+                    ? "the contents of all assets"
+                    : damage.file == AssetPlace.path
+                        ? "where the contents of assets are"
+                        : isSnapshot ? "the database of this snapshot" : "the schemas of this container")
         }
         for other in others {
             let bytes = try disk.readWhole(other.path, limit: StoreLimits.otherFileBytes)

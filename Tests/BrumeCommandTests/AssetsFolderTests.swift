@@ -189,6 +189,25 @@ struct AssetsFolderTests {
         #expect(server.stop() == 0)
     }
 
+    @Test("that were moved away are missed by a start that is not told where they are")
+    func startWithoutThem() throws {
+        try server.start()
+        let token = try save("ada", 1)
+        #expect(server.stop() == 0)
+        try server.start()
+        #expect(server.stop() == 0)
+        try move(data + "/assets", to: other + "/assets")
+        try expectRefusal([], .damaged, "assets: the folder is missing", "brume serve --assets DIR")
+        #expect(!FileSystem.exists(data + "/assets"))
+        try server.start(options: ["--assets", other])
+        try expectFilm(1, token)
+        #expect(server.stop() == 0)
+        try move(other + "/assets", to: data + "/assets")
+        try server.start(options: ["--assets", data])
+        try expectFilm(1, token)
+        #expect(server.stop() == 0)
+    }
+
     @Test("that are another server's, or nobody's, are not taken for those of a server without assets")
     func strangers() throws {
         try server.start()

@@ -129,6 +129,7 @@ struct AssetsOpening {
         let disk = RealDisk(folder: dataFolder)
         let named = try checkPresence(on: disk, in: ownAssets)
         do throws(SystemError) {
+            try FileSystem.makeDurableDirectory(ownAssets)
             try FileSystem.syncFileSystem(of: dataFolder)
         } catch {
             throw ServerError(.folder, "\(dataFolder): \(error)")
@@ -211,7 +212,8 @@ struct AssetsOpening {
             if case .disk = error { throw ServerError(.folder, "\(dataFolder): \(error)") }
             throw ServerError(damaged: dataFolder, error)
         }
-        if let problem = verification.problems.first {
+        // Of a folder that is missing each asset is, and is counted below.
+        if let problem = verification.problems.first(where: { $0.file != BlobFolder.root }) {
             throw ServerError(
                 .damaged,
                 """

@@ -118,7 +118,12 @@ package final class RealDisk: Disk {
     }
 
     package func listFolders(_ path: String) throws(DiskError) -> [String] {
-        try list(path).filter { FileSystem.isDirectory(absolute(path.isEmpty ? $0 : "\(path)/\($0)")) }
+        var names = try list(path)
+        // What of that name is in the data folder is nobody's.
+        if path.isEmpty, assetsFolder != nil, !names.contains(BlobFolder.root) {
+            names = (names + [BlobFolder.root]).sorted()
+        }
+        return names.filter { FileSystem.isDirectory(absolute(path.isEmpty ? $0 : "\(path)/\($0)")) }
     }
 
     package func space(of path: String) throws(DiskError) -> DiskSpace? {

@@ -69,14 +69,16 @@ package struct FolderCopy: Sendable {
         }
         // A copy has its assets in itself, unless it is made in a folder that has them elsewhere.
         let namesPlace = manifest?.files.removeValue(forKey: AssetPlace.path) != nil
+        let namesAssets = manifest?.files.removeValue(forKey: BlobFolder.root) != nil
         if let damage = manifest?.missing(from: present).first { throw .damaged(damage) }
-        var hasPlace = false
+        var (hasPlace, hasAssets) = (false, false)
         if kind == .idle, meta.hasManifest, try JournalExtent.read(from: disk) == nil {
             throw .damaged(ManifestFile.missing(JournalExtent.path, sequence: 0))
         }
         do throws(DiskError) {
             let names = try disk.list("")
             hasPlace = names.contains(AssetPlace.path)
+            hasAssets = try ManifestFile.holdsAssets(disk)
             // Data first: accounts without it and without `brume.meta` would be taken for a folder that is just being
             // made.
             var paths = try disk.list(SnapshotFormat.folder).filter { $0.hasSuffix(SnapshotFormat.suffix) }
@@ -103,6 +105,7 @@ package struct FolderCopy: Sendable {
         }
         // Who lost it does not know where the assets are.
         if namesPlace, !hasPlace { throw .damaged(ManifestFile.missing(AssetPlace.path, sequence: 0)) }
+        if namesAssets, !hasAssets { throw .damaged(ManifestFile.missing(BlobFolder.root, sequence: 0)) }
     }
 
     /// Copies everything to `target`, an empty folder. When this returns the copy is durable; when it throws, what is
@@ -142,6 +145,7 @@ package struct FolderCopy: Sendable {
             }
             if var manifest {
                 if try target.list("").contains(AssetPlace.path) { manifest.files[AssetPlace.path] = 0 }
+                if try ManifestFile.holdsAssets(target) { manifest.files[BlobFolder.root] = 0 }
                 try target.replaceFile(ManifestFile.path, in: "", with: manifest.encoded)
             }
             try MetaFile(epoch: epoch ?? meta.epoch, version: meta.version).write(to: target)

@@ -30,12 +30,14 @@ package final class FolderManifest: Sendable {
         guard let file = try ManifestFile.read(from: disk) else {
             throw .damaged(ManifestFile.missing(ManifestFile.path, sequence: 0))
         }
-        let names: Set<String>
+        var names: Set<String>
         do throws(DiskError) {
             names = try ManifestFile.namesOfFiles(on: disk)
         } catch {
             throw .disk(error)
         }
+        // Who opens it so does not ask where assets are.
+        names.insert(BlobFolder.root)
         if let damage = file.missing(from: names).first { throw .damaged(damage) }
         return FolderManifest(file, on: disk, isChanged: false)
     }
@@ -80,8 +82,14 @@ package final class FolderManifest: Sendable {
                 defer { (state.isChanged, state.hasNewSchema) = (false, false) }
                 return (state.files, state.hasNewSchema)
             }
-            guard let changed else { return .success(()) }
+            guard var changed else { return .success(()) }
             do throws(DiskError) {
+                if changed.files[BlobFolder.root] == nil, try ManifestFile.holdsAssets(disk) {
+                    // Whoever made it may not have made its name durable yet.
+                    try disk.syncDirectory("")
+                    changed.files[BlobFolder.root] = 0
+                    state.withLock { $0.files[BlobFolder.root] = 0 }
+                }
                 try disk.replaceFile(ManifestFile.path, in: "", with: ManifestFile(files: changed.files).encoded)
                 return .success(())
             } catch {

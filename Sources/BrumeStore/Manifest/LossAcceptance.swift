@@ -64,9 +64,11 @@ package struct LossAcceptance {
             for damage in found.missing(from: names) {
                 lost(
                     damage,
-                    affects: damage.file == AssetPlace.path
-                        ? "where assets are: they are looked for in the data folder's own folder \(BlobFolder.root)"
-                        : "all that the file held")
+                    affects: damage.file == BlobFolder.root
+                        ? "the contents of all assets"
+                        : damage.file == AssetPlace.path
+                            ? "where assets are: they are looked for in the data folder's own folder \(BlobFolder.root)"
+                            : "all that the file held")
             }
             file = ManifestFile(files: found.files.filter { names.contains($0.key) })
         }

@@ -1,5 +1,5 @@
 /// What has to be in a data folder besides the journal: `brume.manifest`, the snapshots and schemas by their files'
-/// names, and ``AssetPlace`` where there is one.
+/// names, the folder of assets and ``AssetPlace`` where there are such.
 ///
 /// ```
 ///  0  8  "BRUMEMAN"
@@ -98,11 +98,18 @@ package struct ManifestFile: Equatable, Sendable {
 
     // MARK: What is there
 
-    /// The snapshots and schemas of the folder that `disk` stands for, by their names, and its ``AssetPlace``.
+    /// The snapshots and schemas of the folder that `disk` stands for, by their names, its folder of assets and its
+    /// ``AssetPlace``.
     static func namesOfFiles(on disk: any Disk) throws(DiskError) -> Set<String> {
         var names = try namesOfSnapshotsAndSchemas(on: disk)
+        if try holdsAssets(disk) { names.insert(BlobFolder.root) }
         if try disk.list("").contains(AssetPlace.path) { names.insert(AssetPlace.path) }
         return names
+    }
+
+    /// Whether there is a folder of assets. Once there is, there always is one: nobody removes it.
+    static func holdsAssets(_ disk: any Disk) throws(DiskError) -> Bool {
+        try disk.listFolders("").contains(BlobFolder.root)
     }
 
     /// The snapshots and schemas of the folder that `disk` stands for, by their names.
@@ -119,13 +126,21 @@ package struct ManifestFile: Equatable, Sendable {
 
     /// The files that are named, and not among `names`; sorted.
     func missing(from names: Set<String>) -> [Damage] {
-        files.filter { !names.contains($0.key) }.sorted { $0.key < $1.key }.map { name, sequence in
+        // Who has lost the place of the assets does not know where their folder has to be.
+        let losesPlace = files[AssetPlace.path] != nil && !names.contains(AssetPlace.path)
+        return files.filter { name, _ in
+            !names.contains(name) && !(losesPlace && name == BlobFolder.root)
+        }.sorted { $0.key < $1.key }.map { name, sequence in
             ManifestFile.missing(name, sequence: sequence)
         }
     }
 
     static func missing(_ name: String, sequence: UInt64) -> Damage {
-        Damage(missing: name, "the file is missing" + (sequence > 0 ? "; it held all to commit \(sequence)" : ""))
+        if name == BlobFolder.root {
+            return Damage(missing: name, "the folder is missing, with the contents of all assets")
+        }
+        return Damage(
+            missing: name, "the file is missing" + (sequence > 0 ? "; it held all to commit \(sequence)" : ""))
     }
 
     /// Checks that a snapshot that was read holds what it has to.

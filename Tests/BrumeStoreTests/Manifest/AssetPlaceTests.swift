@@ -90,4 +90,45 @@ struct AssetPlaceTests {
             try Recovery(opening: folder.disk, options: JournalWriter.Options(salt: 5), newEpoch: 7)
         }
     }
+
+    @Test("is told of by the folder of assets, too: one that is gone is missed, whether or not it holds anything")
+    func missingFolder() throws {
+        let folder = try SnapshotTests.filled()
+        func start() throws(StoreError) {
+            _ = try Recovery(opening: folder.disk, options: JournalWriter.Options(salt: 5), newEpoch: 7)
+        }
+        try folder.disk.makeDirectory(BlobFolder.root)
+        #expect(try ManifestFile.read(from: folder.disk)?.files[BlobFolder.root] == nil)
+        // A server that made it notes it with the next file.
+        let manifest = try #require(try FolderManifest.open(on: folder.disk))
+        manifest.noted("schemas/x.schema", sequence: 0)
+        try manifest.save()
+        #expect(try ManifestFile.read(from: folder.disk)?.files[BlobFolder.root] == 0)
+        folder.disk.crash(seed: 1, .nothing)
+        #expect(try folder.disk.listFolders("").contains(BlobFolder.root))
+        manifest.forget("schemas/x.schema")
+        manifest.noted("brume.meta", sequence: 0)
+        manifest.forget("brume.meta")
+        try manifest.save()
+        try start()
+
+        // A copy has it where it has assets.
+        let copy = SimulatedDisk()
+        try FolderCopy(of: folder.disk, .idle, others: []).run(to: copy, epoch: nil, salt: 5) { _ in }
+        #expect(try ManifestFile.read(from: copy)?.files[BlobFolder.root] == nil && Verification(of: copy).isSound)
+        try folder.disk.replaceFile("assets/x", in: "assets", with: [1])
+        try folder.disk.remove("assets/x")
+        try start()
+
+        try folder.disk.removeDirectory(BlobFolder.root)
+        let problems = try Verification(of: folder.disk).problems
+        #expect(problems.map(\.file) == [BlobFolder.root] && problems.first?.affects == "the contents of all assets")
+        #expect(throws: StoreError.self) { try FolderCopy(of: folder.disk, .idle, others: []) }
+        #expect(throws: StoreError.self) { try start() }
+        // Schemas are not what is missed.
+        #expect(throws: Never.self) { _ = try FolderManifest.open(on: folder.disk) }
+        let losses = try LossAcceptance(on: folder.disk, options: JournalWriter.Options(salt: 5), newEpoch: 8).losses
+        #expect(losses.map(\.file) == [BlobFolder.root])
+        try start()
+    }
 }
