@@ -71,14 +71,14 @@ struct AssetsFolderTests {
     /// A start with these options is refused, with that code and these words.
     private func expectRefusal(
         _ options: [String], _ code: ExitCode, _ words: String..., data: String? = nil,
-        sourceLocation: SourceLocation = #_sourceLocation
+        environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let certificates = folder.file("certificates")
         let run = try CommandRun(
             [
                 "serve", "--data", data ?? self.data, "--listen", "127.0.0.1:0", "--with-parent",
                 "--certificate", certificates + "/server.pem", "--key", certificates + "/server.key",
-            ] + options, in: folder)
+            ] + options, environment: environment, in: folder)
         #expect(run.status == code.rawValue, "\(run.errors)", sourceLocation: sourceLocation)
         for words in words { #expect(run.errors.contains(words), "\(run.errors)", sourceLocation: sourceLocation) }
     }
@@ -419,6 +419,26 @@ struct AssetsFolderTests {
         #expect(server.log.contains("the files of assets can't be relied on"))
         try FileSystem.remove(trigger)
         try server.start(options: ["--assets", other])
+        try expectFilm(1, token)
+        #expect(server.stop() == 0)
+    }
+
+    @Test("are synced before another path of theirs counts, and where they were is kept when that fails")
+    func movedSync() throws {
+        try server.start(options: ["--assets", other])
+        let token = try save("ada", 1)
+        #expect(server.stop() == 0)
+        let moved = try FileSystem.canonicalPath(folder.path) + "/moved"
+        try move(other, to: moved)
+        let before = try FileSystem.read(data + "/brume.assets", limit: 10_000)
+        try expectRefusal(
+            ["--assets", moved], .failed, "syncfs",
+            environment: [
+                "LD_PRELOAD": try ProcessFaultTests.shim(in: folder), "FAULT_CALL": "syncfs",
+                "FAULT_TRIGGER": try folder.write("trigger", ""), "FAULT_PATH": moved,
+            ])
+        #expect(try FileSystem.read(data + "/brume.assets", limit: 10_000) == before)
+        try server.start(options: ["--assets", moved])
         try expectFilm(1, token)
         #expect(server.stop() == 0)
     }

@@ -1,6 +1,6 @@
 // Preloaded into a server by the tests: makes its disk fail, or its wall clock jump, from outside.
 //
-// FAULT_CALL     fsync, fdatasync or pwrite: the call that fails on files and folders of the journal …
+// FAULT_CALL     fsync, fdatasync, syncfs or pwrite: the call that fails on files and folders of the journal …
 // FAULT_PATH     … or on those alone whose path has this text in it …
 // FAULT_TRIGGER  … as long as this file exists …
 // FAULT_ERRNO    … with this error; 5 (EIO) when it is not set.
@@ -37,6 +37,8 @@ static int fails(const char *call, int fd) {
 int fsync(int fd) { return fails("fsync", fd) ? -1 : (int)syscall(SYS_fsync, fd); }
 
 int fdatasync(int fd) { return fails("fdatasync", fd) ? -1 : (int)syscall(SYS_fdatasync, fd); }
+
+int syncfs(int fd) { return fails("syncfs", fd) ? -1 : (int)syscall(SYS_syncfs, fd); }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {
     return fails("pwrite", fd) ? -1 : syscall(SYS_pwrite64, fd, bytes, count, offset);

@@ -33,8 +33,11 @@ struct AssetsOpening {
                 """)
         }
         try checkTime(of: holder, for: place)
-        if place.otherPath != path { try checkPresence(on: disk(folder), in: otherAssets) }
         try checkName(of: folder)
+        if place.otherPath != path {
+            try checkPresence(on: disk(folder), in: otherAssets)
+            try syncMoved()
+        }
         try renew(place, holder)
         return AssetsFolder(disk: disk(folder), path: path, lock: lock)
     }
@@ -103,11 +106,10 @@ struct AssetsOpening {
         try checkName(of: folder)
         do throws(SystemError) {
             try FileSystem.makeDurableDirectory(otherAssets)
-            // Whoever moved them may not have synced them, and where they were they are no more.
-            try FileSystem.syncFileSystem(of: path)
         } catch {
             throw ServerError(error.isForbidden ? .notPermitted : .folder, "\(path): \(error)")
         }
+        try syncMoved()
         try write(AssetPlace(id: id, kind: .moving, use: use, formerUse: holder?.use, otherPath: path), to: dataFolder)
         try write(AssetPlace(id: id, kind: .holder, use: use, otherPath: canonical(dataFolder)), to: path)
         try write(AssetPlace(id: id, kind: .elsewhere, use: use, otherPath: path), to: dataFolder)
@@ -138,6 +140,15 @@ struct AssetsOpening {
             AssetPlace(id: place.id, kind: .here, use: place.use, otherPath: place.otherPath), to: dataFolder)
         log.info("assets are in the data folder again", [("was", place.otherPath), ("assets", String(named))])
         return AssetsFolder(disk: disk, path: nil, lock: nil)
+    }
+
+    /// Makes assets durable that were moved here: who moved them may not have, and where they were they are no more.
+    private func syncMoved() throws(ServerError) {
+        do throws(SystemError) {
+            try FileSystem.syncFileSystem(of: path)
+        } catch {
+            throw ServerError(error.isForbidden ? .notPermitted : .folder, "\(path): \(error)")
+        }
     }
 
     // MARK: Checks
