@@ -42,22 +42,47 @@ import Testing
 
     @Test("a file gets a second name, under which it stays when the first one goes; nothing is replaced by it")
     func link() throws {
+        func link(_ path: String, to target: String) throws -> Bool {
+            try File(path: path, mode: .readRegular).link(to: target)
+        }
         let (path, second) = (try directory.write("one", "content"), directory.file("two"))
-        #expect(try FileSystem.link(path, to: second))
+        #expect(try link(path, to: second))
         #expect(FileSystem.isSame(path, second) && !FileSystem.isSame(path, directory.path))
-        #expect(throws: SystemError.self) { try FileSystem.link(path, to: second) }
+        #expect(throws: SystemError.self) { try link(path, to: second) }
         let (symbolic, third) = (directory.file("symbolic"), directory.file("third"))
         try #require(symlink(path, symbolic) == 0)
-        #expect(try FileSystem.link(symbolic, to: third))
+        #expect(FileSystem.isLink(symbolic) && !FileSystem.isLink(path) && !FileSystem.isLink(directory.file("no")))
+        #expect(try link(symbolic, to: third))
+        // The file that was opened, whatever has its path by now.
+        let file = try File(path: path, mode: .readRegular)
+        try FileSystem.remove(path)
+        _ = try directory.write("one", "another")
+        #expect(try file.link(to: directory.file("four")))
+        #expect(try FileSystem.read(directory.file("four"), limit: 100) == Array("content".utf8))
         try FileSystem.remove(path)
         #expect(try FileSystem.read(second, limit: 100) == Array("content".utf8))
         #expect(FileSystem.isSame(second, third))
         #expect(!FileSystem.isSame(path, second) && !FileSystem.isSame(path, path))
-        #expect(throws: SystemError.self) { try FileSystem.link(path, to: directory.file("three")) }
         // Another file system, which every Linux has.
-        #expect(try !FileSystem.link("/proc/version", to: directory.file("version")))
+        #expect(try !link("/proc/version", to: directory.file("version")))
         try FileSystem.syncFileSystem(of: directory.path)
         #expect(throws: SystemError.self) { try FileSystem.syncFileSystem(of: path) }
+    }
+
+    @Test("a folder's lock is a file of its own: no link to another one, and nothing else that has its name")
+    func lock() throws {
+        let folder = directory.file("locked")
+        try FileSystem.makeDirectory(folder)
+        let target = directory.file("target")
+        try #require(symlink(target, folder + "/lock") == 0)
+        #expect(throws: SystemError.self) { try DirectoryLock(directory: folder) }
+        #expect(!FileSystem.exists(target))
+        try FileSystem.remove(folder + "/lock")
+        try #require(mkfifo(folder + "/lock", 0o600) == 0)
+        #expect(throws: SystemError.self) { try DirectoryLock(directory: folder) }
+        try FileSystem.remove(folder + "/lock")
+        try DirectoryLock(directory: folder).release()
+        try DirectoryLock(directory: folder).release()
     }
 
     @Test("a path stands in a folder at any depth, whatever the two are called")

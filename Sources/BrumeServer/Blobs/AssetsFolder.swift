@@ -117,6 +117,9 @@ package struct AssetsFolder: Sendable {
 
     /// What a folder says of where assets are.
     static func place(of folder: String) throws(ServerError) -> AssetPlace? {
+        guard !FileSystem.isLink(folder + "/" + AssetPlace.path) else {
+            throw ServerError(.folder, "\(folder)/\(AssetPlace.path) is a symbolic link, and no file of its own")
+        }
         do throws(StoreError) {
             return try AssetPlace.read(from: RealDisk(folder: folder))
         } catch {
@@ -131,23 +134,6 @@ package struct AssetsFolder: Sendable {
                     the file there, and run brume verify --accept-loss, which checks that all is there
                     """)
             }
-        }
-    }
-
-    /// The path of a folder for assets, without links, which exists.
-    private static func existing(_ path: String, for dataFolder: String) throws(ServerError) -> String {
-        guard FileSystem.isDirectory(path) else {
-            throw ServerError(
-                .assetsMissing, "there is no folder \(path) with the assets of \(dataFolder): is its disk mounted?")
-        }
-        guard !FileSystem.stands(path, in: dataFolder), !FileSystem.stands(dataFolder, in: path) else {
-            throw ServerError(
-                .assetsNotNamed, "\(path) and the data folder \(dataFolder) are not two folders side by side")
-        }
-        do throws(SystemError) {
-            return try FileSystem.canonicalPath(path)
-        } catch {
-            throw ServerError(.folder, "\(error)")
         }
     }
 

@@ -247,10 +247,10 @@ struct AssetsOpening {
         return assets.wholeCount
     }
 
-    /// Whether there is any file in a folder, which may be missing, or in those inside of it.
+    /// Whether there is any file in a folder, which may be missing, or in those inside of it. A link is a file.
     private func holdsFiles(_ folder: String) throws(ServerError) -> Bool {
         guard FileSystem.exists(folder) else { return false }
-        guard FileSystem.isDirectory(folder) else { return true }
+        guard FileSystem.isDirectory(folder), !FileSystem.isLink(folder) else { return true }
         let names: [String]
         do throws(SystemError) {
             names = try FileSystem.list(folder)

@@ -30,7 +30,8 @@ package final class RealDisk: Disk {
         assetsRoot = assetsFolder.flatMap { try? FileSystem.status($0.path + "/" + BlobFolder.root).version }
     }
 
-    package func openForReading(_ path: String) throws(DiskError) -> DiskFile { try open(path, .read) }
+    /// Anything but a regular file is an error: a pipe without a writer would hold up whoever reads it.
+    package func openForReading(_ path: String) throws(DiskError) -> DiskFile { try open(path, .readRegular) }
 
     package func openForWriting(_ path: String) throws(DiskError) -> DiskFile { try open(path, .write) }
 
@@ -97,6 +98,12 @@ package final class RealDisk: Disk {
     package func fillWithZeros(_ file: DiskFile, length: UInt64) throws(DiskError) {
         let open = self[file]
         try translating(open.path) { () throws(SystemError) in try open.writeZeros(0..<Int(length)) }
+    }
+
+    /// Gives a file another name, outside of the folder; see ``File/link(to:)``.
+    package func link(_ file: DiskFile, to target: String) throws(DiskError) -> Bool {
+        let open = self[file]
+        return try translating(open.path) { () throws(SystemError) in try open.link(to: target) }
     }
 
     package func rename(_ path: String, to target: String) throws(DiskError) {

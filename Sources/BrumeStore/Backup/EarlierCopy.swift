@@ -34,19 +34,31 @@ package struct EarlierCopy: Sendable {
     ///   - path: The file's path in each of the folders.
     ///   - byteCount: How long the file is that would be copied otherwise.
     package func find(_ path: String, byteCount: UInt64) -> Finding {
+        find(path, byteCount: byteCount) { _ in }
+    }
+
+    /// The same; `take` gets the open file of one that may be taken over, which its path may not lead to any more.
+    package func find<Failure: Error>(
+        _ path: String, byteCount: UInt64, taking take: (DiskFile) throws(Failure) -> Void
+    ) throws(Failure) -> Finding {
         let file = path.split(separator: "/").last ?? ""
         guard BlobFiles.isPath(path), let name = BlobName(fileName: String(file)) else {
             preconditionFailure("something else than an asset is looked for in a copy")
         }
+        let found: BlobReader
         do throws(StoreError) {
             guard let reader = try BlobReader(name, at: path, on: disk) else { return .absent }
-            defer { reader.close() }
-            // One of the two is damaged: the folder's own is copied, and verified like all that is new.
-            guard reader.fileByteCount == byteCount else { return .damaged }
-            if readsAll { try reader.verify() }
-            return .whole(contentBytes: reader.byteCount)
+            found = reader
         } catch {
             return .damaged
         }
+        defer { found.close() }
+        // One of the two is damaged: the folder's own is copied, and verified like all that is new.
+        guard found.fileByteCount == byteCount else { return .damaged }
+        if readsAll {
+            do throws(StoreError) { try found.verify() } catch { return .damaged }
+        }
+        try take(found.file)
+        return .whole(contentBytes: found.byteCount)
     }
 }

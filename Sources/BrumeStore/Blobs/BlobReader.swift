@@ -10,7 +10,7 @@ package struct BlobReader: Sendable {
     package let byteCount: UInt64
 
     private let disk: any Disk
-    private let file: DiskFile
+    let file: DiskFile
     private let path: String
     private let checksums: [UInt32]
 

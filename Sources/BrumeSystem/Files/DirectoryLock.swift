@@ -8,7 +8,7 @@ package final class DirectoryLock: Sendable {
 
     /// - Throws: `isExisting` when another process (or another lock in this one) holds it.
     package init(directory: String) throws(SystemError) {
-        file = try File(path: directory + "/lock", mode: .readWrite)
+        file = try File(path: directory + "/lock", mode: .readWriteRegular)
         guard try file.tryLock() else {
             throw SystemError(
                 call: "flock", errno: EEXIST, context: file.path,

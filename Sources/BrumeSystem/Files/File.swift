@@ -15,6 +15,9 @@ package final class File: Sendable {
         case write
         /// Made when it does not exist.
         case readWrite
+        /// Made when it does not exist, else a regular file. What is there and is a link, which might lead anywhere, is
+        /// an error.
+        case readWriteRegular
         /// Must not exist yet.
         case createExclusively
     }
@@ -30,13 +33,14 @@ package final class File: Sendable {
             case .readRegular: O_RDONLY | O_NONBLOCK | O_NOCTTY
             case .write: O_RDWR
             case .readWrite: O_RDWR | O_CREAT
+            case .readWriteRegular: O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
             case .createExclusively: O_RDWR | O_CREAT | O_EXCL
             }
         let fd = try SystemCall.run("open", path) { open(path, flags | O_CLOEXEC, permissions) }
         self.path = path
         descriptor = Atomic(fd)
         // An error that is thrown from here on closes the file.
-        if mode == .readRegular, try !status().isRegular {
+        if mode == .readRegular || mode == .readWriteRegular, try !status().isRegular {
             throw SystemError(call: "open", errno: 0, context: path, message: "it is not a regular file")
         }
     }

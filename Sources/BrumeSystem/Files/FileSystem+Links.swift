@@ -1,22 +1,30 @@
 internal import CBrume
 internal import Glibc
 
-extension FileSystem {
-    /// Gives a file, also one that a symbolic link leads to, a second name on its file system, a hard link. The name is
-    /// durable after ``syncDirectory(_:)``.
+extension File {
+    /// Gives the file a second name on its file system, a hard link, wherever its path leads by now. The name is durable
+    /// after ``FileSystem/syncDirectory(_:)``.
     ///
     /// - Returns: False where that can't be: the names are on two file systems, this one has no such links, the file
     ///   has as many as it may, or it is another user's.
-    package static func link(_ path: String, to target: String) throws(SystemError) -> Bool {
+    package func link(to target: String) throws(SystemError) -> Bool {
         do throws(SystemError) {
             try SystemCall.run("link", "\(path) to \(target)") {
-                linkat(AT_FDCWD, path, AT_FDCWD, target, AT_SYMLINK_FOLLOW)
+                linkat(AT_FDCWD, "/proc/self/fd/\(fd)", AT_FDCWD, target, AT_SYMLINK_FOLLOW)
             }
             return true
         } catch {
             if [EXDEV, EMLINK, EPERM, EACCES, EOPNOTSUPP, ENOSYS].contains(error.errno) { return false }
             throw error
         }
+    }
+}
+
+extension FileSystem {
+    /// Whether there is a symbolic link at a path.
+    package static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
     /// Whether two paths lead to one file or folder; false where one leads to none.

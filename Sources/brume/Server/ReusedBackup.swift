@@ -7,6 +7,7 @@ internal import BrumeSystem
 final class ReusedBackup {
     let path: String
     private let readsAll: Bool
+    private let disk: RealDisk
     private let copy: EarlierCopy
     private let lock: DirectoryLock?
 
@@ -27,8 +28,9 @@ final class ReusedBackup {
         try Self.check(path, for: folder, to: target)
         // A server that is started on it meanwhile would go on with files that are the backup's.
         lock = try FolderCopier.lock(path)
+        disk = RealDisk(folder: path)
         do throws(StoreError) {
-            copy = try EarlierCopy(on: RealDisk(folder: path), readsAll: readsAll)
+            copy = try EarlierCopy(on: disk, readsAll: readsAll)
         } catch {
             switch error {
             case .disk(let error): throw CommandError(isForbidden: error.isForbidden, "\(path): \(error)")
@@ -112,19 +114,19 @@ final class ReusedBackup {
     }
 
     private func share(_ file: String, byteCount: UInt64, with target: String) throws(DiskError) -> Bool {
-        switch copy.find(file, byteCount: byteCount) {
+        var isLinked = false
+        let finding = try copy.find(file, byteCount: byteCount) { (open) throws(DiskError) in
+            isLinked = try disk.link(open, to: target + "/" + file)
+        }
+        switch finding {
         case .absent: return false
         case .damaged:
             damagedCount += 1
             return false
         case .whole(let contentBytes):
-            do throws(SystemError) {
-                guard try FileSystem.link(path + "/" + file, to: target + "/" + file) else {
-                    unlinkableCount += 1
-                    return false
-                }
-            } catch {
-                throw DiskError(call: error.call, path: file, message: "\(error)", isFull: error.isDiskFull)
+            guard isLinked else {
+                unlinkableCount += 1
+                return false
             }
             sharedCount += 1
             sharedBytes += contentBytes

@@ -1,6 +1,7 @@
 import BrumeStore
 import BrumeSystem
 import BrumeTestKit
+import Glibc
 import Testing
 
 @testable import BrumeServer
@@ -163,6 +164,53 @@ struct AssetsFolderTests {
             #expect(error?.code == .assetsConflict && error?.message.contains("it was given up") == true)
         }
         #expect(try open(another) == another)
+    }
+
+    @Test("is nobody's to change but the server's")
+    func owners() throws {
+        try FileSystem.makeDirectory(other + "/assets")
+        for path in [other, other + "/assets"] {
+            for mode: mode_t in [0o720, 0o702, 0o777] {
+                try #require(chmod(path, mode) == 0)
+                let error = #expect(throws: ServerError.self, "\(path), \(mode)") { try open(other) }
+                #expect(error?.code == .notPermitted && error?.message.contains("\(path) can be changed") == true)
+            }
+            try #require(chmod(path, 0o755) == 0)
+        }
+        #expect(try FileSystem.list(other) == ["assets"])
+        // Where this process may give files away.
+        if chown(other, 65_534, 65_534) == 0 {
+            let error = #expect(throws: ServerError.self) { try open(other) }
+            #expect(error?.code == .notPermitted)
+            // They are the data folder's owner's.
+            try #require(chown(data, 65_534, 65_534) == 0)
+        }
+        #expect(try open(other) == other)
+    }
+
+    @Test("is not followed to where links lead, and waits for no pipe")
+    func links() throws {
+        let target = data + "-target"
+        try #require(symlink(target, other + "/lock") == 0)
+        #expect(throws: ServerError.self) { try open(other) }
+        #expect(!FileSystem.exists(target) && !FileSystem.exists(other + "/brume.assets"))
+        try FileSystem.remove(other + "/lock")
+
+        try #require(mkfifo(other + "/brume.assets", 0o600) == 0)
+        #expect(throws: ServerError.self) { try open(other) }
+        try FileSystem.remove(other + "/brume.assets")
+        try AssetPlace(id: id, kind: .holder, use: id, otherPath: data).write(to: RealDisk(folder: folder.path))
+        try #require(symlink(folder.path + "/brume.assets", other + "/brume.assets") == 0)
+        let link = #expect(throws: ServerError.self) { try open(other) }
+        #expect(link?.message.contains("is a symbolic link") == true)
+        try FileSystem.remove(other + "/brume.assets")
+
+        // A link holds something, wherever it leads.
+        try #require(symlink(folder.path + "/nowhere", data + "/assets") == 0)
+        let own = #expect(throws: ServerError.self) { try open(other) }
+        #expect(own?.code == .assetsConflict)
+        try FileSystem.remove(data + "/assets")
+        #expect(try open(other) == other)
     }
 
     @Test("has nothing of what a data folder that could not be made was to have")
