@@ -443,10 +443,19 @@ struct AssetsFolderTests {
         #expect(server.stop() == 0)
     }
 
+    @Test("are on the disk of the folder that is named, which is looked at", .enabled(if: SmallDisk.isPossible))
+    func diskOfItsOwn() throws {
+        let disk = try SmallDisk(in: folder, at: "disk/assets", mebibytes: 40)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: disk.path)
+        try expectRefusal(["--assets", other], .conflict, "\(other)/assets is another disk than \(other)")
+        #expect(!FileSystem.exists(other + "/brume.assets"))
+    }
+
     @Test("are refused when their disk alone has little room", .enabled(if: SmallDisk.isPossible))
     func room() throws {
         let disk = try SmallDisk(in: folder, mebibytes: 40)
         #expect(disk.path == folder.path + "/disk")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: disk.path)
         try server.start(options: ["--assets", other])
         let token = try save("ada", 1)
         #expect(count(other) == 1 && count(data) == 0)

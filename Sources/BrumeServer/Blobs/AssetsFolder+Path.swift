@@ -22,8 +22,30 @@ extension AssetsFolder {
         }
         let assets = canonical + "/" + BlobFolder.root
         try checkOwner(of: canonical, for: dataFolder)
-        if FileSystem.exists(assets) { try checkOwner(of: assets, for: dataFolder) }
+        if FileSystem.exists(assets) {
+            try checkOwner(of: assets, for: dataFolder)
+            try checkDisk(of: assets, in: canonical)
+        }
         return canonical
+    }
+
+    /// Checks that the folder of assets is on the disk on which its folder has the file that tells whose it is: a disk
+    /// of its own, or one that a link leads to, may not be there when the file is.
+    private static func checkDisk(of assets: String, in folder: String) throws(ServerError) {
+        func device(_ path: String) -> UInt64? { try? FileSystem.status(path).version.device }
+        if FileSystem.isLink(assets) || !FileSystem.isDirectory(assets) {
+            throw ServerError(
+                .assetsConflict,
+                "\(assets) is a symbolic link, or no folder: name the folder with --assets in which assets are one")
+        }
+        guard let own = device(assets), own == device(folder) else {
+            throw ServerError(
+                .assetsConflict,
+                """
+                \(assets) is another disk than \(folder): have that disk mounted on \(folder), or name a folder on it, \
+                with the assets in its folder \(BlobFolder.root)
+                """)
+        }
     }
 
     /// Checks that only the server's user, or root, can exchange what is in a folder.

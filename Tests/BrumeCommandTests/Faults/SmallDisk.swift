@@ -14,8 +14,8 @@ final class SmallDisk {
         return FileManager.default.fileExists(atPath: disk.path)
     }()
 
-    init(in folder: TestFolder, mebibytes: Int) throws {
-        path = folder.path + "/disk"
+    init(in folder: TestFolder, at name: String = "disk", mebibytes: Int) throws {
+        path = folder.path + "/" + name
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let mounted = try Tool.run(["mount", "-t", "tmpfs", "-o", "size=\(mebibytes)m", "brume-test", path])
         guard mounted.status == 0 else { throw TestFailure("no tmpfs can be mounted here: \(mounted.output)") }

@@ -213,6 +213,23 @@ struct AssetsFolderTests {
         #expect(try open(other) == other)
     }
 
+    @Test("has assets in a folder of its own, and not where a link leads")
+    func linkedAssets() throws {
+        for target in [folder.path, folder.path + "/nowhere", folder.path + "/data/brume.assets"] {
+            try #require(symlink(target, other + "/assets") == 0)
+            let error = #expect(throws: ServerError.self, "\(target)") { try open(other) }
+            #expect(error?.code == .assetsConflict || error?.code == .folder)
+            try FileSystem.remove(other + "/assets")
+        }
+        #expect(try open(other) == other)
+        try FileSystem.rename(other + "/assets", to: folder.path + "/elsewhere")
+        try #require(symlink(folder.path + "/elsewhere", other + "/assets") == 0)
+        for call in [{ try open(other) }, { try AssetsFolder.known(to: data).path }] {
+            let error = #expect(throws: ServerError.self) { try call() }
+            #expect(error?.code == .assetsConflict && error?.message.contains("symbolic link") == true)
+        }
+    }
+
     @Test("has nothing of what a data folder that could not be made was to have")
     func removed() throws {
         let made = try AssetsFolder.make(for: data, at: other)
