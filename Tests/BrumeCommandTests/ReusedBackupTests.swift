@@ -112,6 +112,34 @@ struct ReusedBackupTests {
         #expect(try run("verify", folder.path + "/read").status == 0)
     }
 
+    @Test("are not begun to be copied as a whole where nothing can be shared and there is no room for that")
+    func room() throws {
+        func backup(_ target: String, free: Int, link: Int32? = nil) throws -> CommandRun {
+            var environment = ["LD_PRELOAD": try ProcessFaultTests.shim(in: folder), "FAULT_FREE": String(free)]
+            if let link { environment["FAULT_LINK"] = String(link) }
+            return try CommandRun(
+                ["backup", target, "--reuse", monday, "--data", data], environment: environment, in: folder)
+        }
+        // With room for all that is not shared, and for one film of the two.
+        for number in [EPERM, EMLINK, EOPNOTSUPP] {
+            let refused = try backup(tuesday, free: 2_000_000, link: number)
+            #expect(refused.status == ExitCode.failed.rawValue, "\(refused.output)")
+            #expect(refused.errors.contains("bytes are left to be copied, because not all assets can be shared"))
+            #expect(!FileSystem.exists(tuesday) && !FileSystem.exists(tuesday + ".partial"))
+        }
+        let copied = try backup(tuesday, free: 100_000_000, link: EPERM)
+        #expect(copied.status == 0 && copied.output.contains { $0.hasPrefix("2 assets could not be shared") })
+
+        try flip(monday + "/" + assets(monday)[0], at: -30)
+        let one = try backup(folder.path + "/one", free: 2_000_000)
+        #expect(one.status == 0, "\(one.errors)")
+        #expect(one.output.contains { $0.hasPrefix("damaged in \(monday), and copied anew: 1 asset;") })
+        try flip(monday + "/" + assets(monday)[1], at: -30)
+        let little = try backup(folder.path + "/two", free: 1_400_000)
+        #expect(little.status == ExitCode.failed.rawValue, "\(little.output)")
+        #expect(little.errors.contains("bytes are left to be copied"))
+    }
+
     @Test("share with a newer backup, as with an older one")
     func newer() throws {
         try save("wood", 3)

@@ -4,6 +4,8 @@
 // FAULT_PATH     … or on those alone whose path has this text in it …
 // FAULT_TRIGGER  … as long as this file exists …
 // FAULT_ERRNO    … with this error; 5 (EIO) when it is not set.
+// FAULT_FREE     So many bytes are free on every disk.
+// FAULT_LINK     No file gets a second name: linkat fails with this error.
 // FAULT_LOOP     As long as this file exists, the thread "loop 0" stands still before it waits for events.
 // FAULT_CLOCK    A file whose text is a number of seconds that the wall clock is off by.
 #define _GNU_SOURCE
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +48,24 @@ ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) { return pwrite(fd, bytes, count, offset); }
+
+int statvfs(const char *path, struct statvfs *result) {
+    static int (*next)(const char *, struct statvfs *);
+    if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "statvfs");
+    int status = next(path, result);
+    const char *bytes = getenv("FAULT_FREE");
+    if (status == 0 && bytes != NULL) result->f_bavail = (fsblkcnt_t)atoll(bytes) / result->f_frsize;
+    return status;
+}
+
+int statvfs64(const char *path, struct statvfs64 *result) { return statvfs(path, (struct statvfs *)result); }
+
+int linkat(int from, const char *path, int to, const char *target, int flags) {
+    const char *number = getenv("FAULT_LINK");
+    if (number == NULL) return (int)syscall(SYS_linkat, from, path, to, target, flags);
+    errno = atoi(number);
+    return -1;
+}
 
 int epoll_wait(int fd, struct epoll_event *events, int count, int timeout) {
     static int (*next)(int, struct epoll_event *, int, int);

@@ -106,18 +106,23 @@ struct FolderCopier {
     ) throws -> Verification {
         try Self.make(target)
         let shared = reused.flatMap { $0.sharesFileSystem(with: target) ? $0 : nil }
+        let expected = try shared?.byteCount(of: copy) ?? copy.byteCount
         if let path = assets?.path {
             try checkRoom(on: path, for: copy.assets.byteCount)
             try checkRoom(on: target, for: copy.byteCount - copy.assets.byteCount)
         } else {
-            try checkRoom(on: target, for: shared?.byteCount(of: copy) ?? copy.byteCount)
+            try checkRoom(on: target, for: expected)
         }
+        var done: UInt64 = 0
         let reporter = ProgressReporter(title: title, total: Int(clamping: copy.byteCount), unit: "bytes")
         do throws(StoreError) {
             try copy.run(
                 to: assets?.disk ?? RealDisk(folder: target), epoch: epoch, salt: UInt64.random(in: 0 ... .max),
-                adopting: shared?.adoption(in: target)
-            ) { done in
+                adopting: shared?.adoption(in: target) { (surplus) throws(DiskError) in
+                    try checkRoom(on: target, for: surplus, of: shared!, expected: expected, done: done)
+                }
+            ) { count in
+                done = count
                 reporter.advance(to: Int(clamping: done))
             }
         } catch {
@@ -140,6 +145,29 @@ struct FolderCopier {
                 "\(byteCount) bytes are to be copied, and the disk of \(target) has room for \(available)",
                 hint: "make room, or choose another disk")
         }
+    }
+
+    /// Checks that there is room for what an earlier backup does not share after all, and for what is left to be copied
+    /// besides.
+    private func checkRoom(
+        on target: String, for surplus: ReusedBackup.Surplus, of shared: ReusedBackup, expected: UInt64, done: UInt64
+    ) throws(DiskError) {
+        func less(_ count: UInt64, _ other: UInt64) -> UInt64 { count - min(count, other) }
+        let left =
+            switch surplus {
+            case .one(let byteCount):
+                byteCount + less(expected + shared.damagedFileBytes, less(done, shared.sharedFileBytes))
+            case .rest: less(copy.byteCount, done)
+            }
+        // Where the room is not known, the disk tells when there is none.
+        guard let available = try? FileSystem.availableBytes(target), left >= UInt64(available) else { return }
+        throw DiskError(
+            call: "copy", path: target,
+            message: """
+                \(left) bytes are left to be copied, because not all assets can be shared with \(shared.path), and the \
+                disk has room for \(available)
+                """,
+            isFull: true)
     }
 
     /// Says what the copy holds, and which assets are missing or damaged in it, as they are where it comes from.

@@ -14,8 +14,12 @@ final class ReusedBackup {
     /// What became of its assets.
     private(set) var sharedCount = 0
     private(set) var sharedBytes: UInt64 = 0
+    /// The bytes of their files.
+    private(set) var sharedFileBytes: UInt64 = 0
     /// Assets that were copied because the backup's files are damaged.
     private(set) var damagedCount = 0
+    /// The bytes of their files.
+    private(set) var damagedFileBytes: UInt64 = 0
     /// Assets that were copied because their files get no second names.
     private(set) var unlinkableCount = 0
 
@@ -106,14 +110,28 @@ final class ReusedBackup {
     /// The bytes that a copy writes.
     func byteCount(of new: FolderCopy) throws(DiskError) -> UInt64 { try new.byteCount(beside: copy) }
 
+    /// What is copied though ``byteCount(of:)`` does not count it.
+    enum Surplus {
+        /// A damaged file of so many bytes.
+        case one(UInt64)
+        /// One whose file gets no second name: those that follow, of the same disk and owner, hardly do.
+        case rest
+    }
+
     /// Gives files names in a new backup as it is copied.
-    func adoption(in target: String) -> FolderCopy.Adoption {
+    ///
+    /// - Parameter check: Called before more is copied than was expected; checks that there is room for it.
+    func adoption(
+        in target: String, checking check: @escaping (Surplus) throws(DiskError) -> Void
+    ) -> FolderCopy.Adoption {
         { (file: String, byteCount: UInt64) throws(DiskError) -> Bool in
-            try self.share(file, byteCount: byteCount, with: target)
+            try self.share(file, byteCount: byteCount, with: target, checking: check)
         }
     }
 
-    private func share(_ file: String, byteCount: UInt64, with target: String) throws(DiskError) -> Bool {
+    private func share(
+        _ file: String, byteCount: UInt64, with target: String, checking check: (Surplus) throws(DiskError) -> Void
+    ) throws(DiskError) -> Bool {
         var isLinked = false
         let finding = try copy.find(file, byteCount: byteCount) { (open) throws(DiskError) in
             isLinked = try disk.link(open, to: target + "/" + file)
@@ -121,15 +139,19 @@ final class ReusedBackup {
         switch finding {
         case .absent: return false
         case .damaged:
+            try check(.one(byteCount))
             damagedCount += 1
+            damagedFileBytes += byteCount
             return false
         case .whole(let contentBytes):
             guard isLinked else {
+                if unlinkableCount == 0 { try check(.rest) }
                 unlinkableCount += 1
                 return false
             }
             sharedCount += 1
             sharedBytes += contentBytes
+            sharedFileBytes += byteCount
             return true
         }
     }
