@@ -54,7 +54,8 @@ extension AssetsFolder {
         do throws(SystemError) {
             // Root runs commands on folders of the server's user.
             let users = [0, geteuid(), try FileSystem.owner(dataFolder)]
-            isOwn = users.contains(try FileSystem.owner(folder)) && (try FileSystem.permissions(folder)) & 0o022 == 0
+            let (owner, permissions) = (try FileSystem.owner(folder), try FileSystem.permissions(folder))
+            isOwn = users.contains(owner) && permissions & 0o022 == 0
         } catch {
             throw ServerError(.folder, "\(error)")
         }

@@ -3,11 +3,11 @@ internal import BrumeStore
 internal import BrumeSystem
 
 /// The slow walk over all databases that have anything of assets on the disk: an hour after the start, and then each
-/// week. It finds what is known to nobody, such as uploads from before the start that no record names, and the assets of
-/// accounts that were removed. What it finds has its grace from then on.
+/// week. It finds what is known to nobody, such as uploads from before the start that no record names, and the assets
+/// of accounts that were removed. What it finds has its grace from then on.
 ///
-/// One database at a time is visited, on its own loop, and left when that is over: see ``AssetVisit``. What could not be
-/// looked at is visited once more after an hour. While a walk goes on, it holds some 150 bytes for each database.
+/// One database at a time is visited, on its own loop, and left when that is over: see ``AssetVisit``. What could not
+/// be looked at is visited once more after an hour. While a walk goes on, it holds some 150 bytes for each database.
 ///
 /// Belongs to one loop.
 final class AssetWalk {

@@ -5,10 +5,10 @@ internal import BrumeStore
 /// stored. So no grace begins anew because a database leaves and comes back, and what is due is removed though nobody
 /// uses the database.
 ///
-/// Where there is no room for the names of all, the database with the most of them keeps a sum alone: all of it goes when
-/// the last of it may, and has to be looked for in its folder. So nobody who has many takes the room of those who have
-/// few. Where there are too many databases nothing is remembered: graces begin anew when a walk or somebody else has
-/// the database loaded. See ``AssetWalk``.
+/// Where there is no room for the names of all, the database with the most of them keeps a sum alone: all of it goes
+/// when the last of it may, and has to be looked for in its folder. So nobody who has many takes the room of those who
+/// have few. Where there are too many databases nothing is remembered: graces begin anew when a walk or somebody else
+/// has the database loaded. See ``AssetWalk``.
 struct DepartedAssets {
     /// What is remembered of a database.
     enum Memory: Equatable {
@@ -76,8 +76,8 @@ struct DepartedAssets {
         visits.push((due: due, number: visitNumber, id: id))
     }
 
-    /// Makes room for a database's names, by forgetting those of databases that have more of them. False when there are
-    /// none.
+    /// Makes room for a database's names, by forgetting those of databases that have more of them. False when there
+    /// are none.
     private mutating func makeRoom(for count: Int) -> Bool {
         while count > limit - blobCount {
             guard let first = largest.first, first.blobCount > count else { return false }

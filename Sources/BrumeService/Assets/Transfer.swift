@@ -105,8 +105,8 @@ class Transfer: ServiceStream, @unchecked Sendable {
         return { value in loop.execute { go.body(value) } }
     }
 
-    /// The transfer goes on. One of which too little has come or gone for long ends: it holds a place and room that others
-    /// need.
+    /// The transfer goes on. One of which too little has come or gone for long ends: it holds a place and room that
+    /// others need.
     func noteProgress() {
         lastProgressNanoseconds = shard.loop.nowNanoseconds
         movedByteCount = 0

@@ -9,8 +9,8 @@ package import BrumeModel
 /// save can name a file that is about to go.
 ///
 /// Times are seconds of the process's monotonic clock: neither the date of a file nor the clock on the wall deletes
-/// anything, and after a restart every grace begins anew. It doesn't when a database merely leaves the memory and comes
-/// back: see ``UnneededBlob``.
+/// anything, and after a restart every grace begins anew. It doesn't when a database merely leaves the memory and
+/// comes back: see ``UnneededBlob``.
 package struct BlobIndex {
     /// Seconds that a blob is kept which nothing needs.
     package var grace: UInt32
@@ -101,8 +101,8 @@ package struct BlobIndex {
     package func isGoing(_ name: BlobName) -> Bool { blobs[name]?.isDeleting == true }
 
     /// The copy of a content that further uploads of it become; nil when there is none that can be relied on. A file
-    /// that was merely found may be gone by now, or cut off. Whoever has an upload become it pins it first, in the same
-    /// turn: it may be about to go.
+    /// that was merely found may be gone by now, or cut off. Whoever has an upload become it pins it first, in the
+    /// same turn: it may be about to go.
     package func copy(of checksum: AssetChecksum) -> BlobName? {
         let copies = blobs.someCopies(of: checksum).filter { copy in
             let entry = copy.entry
@@ -141,8 +141,8 @@ package struct BlobIndex {
         noteUnneeded(name, now)
     }
 
-    /// The same for a file that was there before all uploads that are under way: it may be one of those whose names were
-    /// forgotten.
+    /// The same for a file that was there before all uploads that are under way: it may be one of those whose names
+    /// were forgotten.
     package mutating func foundFormer(_ name: BlobName, byteCount: UInt64, now: UInt32) {
         guard let sum = nameless else { return found(name, byteCount: byteCount, now: now) }
         if blobs[name] != nil { return }

@@ -1,5 +1,5 @@
-/// A stored asset that nothing needs, and since when: what is kept of a database that leaves the memory, so that no grace
-/// begins anew whenever it comes back. See ``BlobIndex/restore(_:)``.
+/// A stored asset that nothing needs, and since when: what is kept of a database that leaves the memory, so that no
+/// grace begins anew whenever it comes back. See ``BlobIndex/restore(_:)``.
 ///
 /// Times are seconds of the process's monotonic clock.
 package struct UnneededBlob: Equatable, Sendable {

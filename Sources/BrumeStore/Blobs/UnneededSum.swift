@@ -1,5 +1,5 @@
-/// What is kept of stored assets that nothing needs where there is no room for their names: together they may go when the
-/// last of them may. See ``UnneededBlob``.
+/// What is kept of stored assets that nothing needs where there is no room for their names: together they may go when
+/// the last of them may. See ``UnneededBlob``.
 package struct UnneededSum: Equatable, Sendable {
     package let byteCount: UInt64
     /// When the last that needed the last of them ceased to.

@@ -9,12 +9,12 @@ extension Database {
     /// ahead of what the page holds.
     ///
     /// The server's own page (`resultsLimit` 0) ends where ``PageRoom`` says, and then completes the commit that it is
-    /// in while the page fits into a frame, so that an atomic batch arrives whole. A limit of the caller's ends the page
-    /// wherever it is reached.
+    /// in while the page fits into a frame, so that an atomic batch arrives whole. A limit of the caller's ends the
+    /// page wherever it is reached.
     ///
     /// Throws `changeTokenExpired` for a token of another time of this database, of an earlier zone of this name, or
-    /// from before what the zone's history reaches: fetch from the start. Throws `zoneNotFound`, and `invalidArguments`
-    /// for the default zone.
+    /// from before what the zone's history reaches: fetch from the start. Throws `zoneNotFound`, and
+    /// `invalidArguments` for the default zone.
     ///
     /// - Parameter caller: The page holds the client token of their device. For a user who takes part in the zone, and
     ///   does not own it, tokens are of their part in it.
@@ -158,8 +158,8 @@ extension Database {
     /// One page of the zones that changed, were made or were deleted since a token, ordered by their last change. The
     /// default zone never appears.
     ///
-    /// Without a token: the zones that exist. For a zone that was deleted and made again both are reported, each at its
-    /// place: the deletion among ``DatabaseChangesPage/earlierDeletions``, before the change or with it.
+    /// Without a token: the zones that exist. For a zone that was deleted and made again both are reported, each at
+    /// its place: the deletion among ``DatabaseChangesPage/earlierDeletions``, before the change or with it.
     ///
     /// Throws `changeTokenExpired` as ``zoneChanges(zone:since:resultsLimit:desiredKeys:)`` does, and
     /// `invalidArguments` for the public database.

@@ -18,8 +18,8 @@
 /// so that an earlier version of Brume, which would look for all assets in the data folder, refuses that.
 ///
 /// A place is changed in three steps, each durable: the data folder's file gets the id and the path, of kind 4; the
-/// other folder gets its file; the data folder's file becomes one of kind 1. The contents may have been moved before, so
-/// that after a crash behind any step nothing is read before the steps are taken again, or the contents taken back.
+/// other folder gets its file; the data folder's file becomes one of kind 1. The contents may have been moved before,
+/// so that after a crash behind any step nothing is read before the steps are taken again, or the contents taken back.
 ///
 /// The id tells that the two are a pair, and the use that they are of one time: a copy of either, made before the last
 /// start, has another one. A server that took such a copy would remove all assets that the other one got since. With

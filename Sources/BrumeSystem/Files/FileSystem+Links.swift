@@ -2,8 +2,8 @@ internal import CBrume
 internal import Glibc
 
 extension File {
-    /// Gives the file a second name on its file system, a hard link, wherever its path leads by now. The name is durable
-    /// after ``FileSystem/syncDirectory(_:)``.
+    /// Gives the file a second name on its file system, a hard link, wherever its path leads by now. The name is
+    /// durable after ``FileSystem/syncDirectory(_:)``.
     ///
     /// - Returns: False where that can't be: the names are on two file systems, this one has no such links, the file
     ///   has as many as it may, or it is another user's.

@@ -2,8 +2,8 @@ internal import BrumeModel
 internal import BrumeRecord
 internal import BrumeStore
 
-/// A1: the assets that the records of a recovered database name are on the disk, whole. A2: when all is at rest, nothing
-/// else is in the folders of assets.
+/// A1: the assets that the records of a recovered database name are on the disk, whole. A2: when all is at rest,
+/// nothing else is in the folders of assets.
 enum AssetChecks {
     /// What is in the folders of assets that no record names: contents, what is left of uploads, and folders of
     /// databases that name none.

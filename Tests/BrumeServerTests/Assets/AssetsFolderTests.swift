@@ -80,7 +80,7 @@ struct AssetsFolderTests {
         #expect(try open(other) == other)
         let former = try #require(try place(data)).use
         for older in [data, other] {
-            try restoring(older) { #expect(try open(other) == other) }
+            try restoring(older) { () throws in #expect(try open(other) == other) }
             let (own, holder) = (try place(data), try place(other))
             let error = #expect(throws: ServerError.self) { try open(other) }
             #expect(error?.code == .assetsConflict && error?.message.contains("another state") == true)
@@ -98,7 +98,7 @@ struct AssetsFolderTests {
     @Test("is not used with a copy of the data folder that had its assets in itself")
     func copiesOfBefore() throws {
         #expect(try open(other) == other && open(data) == nil)
-        try restoring(data) { #expect(try open(other) == other && open(other) == other) }
+        try restoring(data) { () throws in #expect(try open(other) == other && open(other) == other) }
         let error = #expect(throws: ServerError.self) { try open(other) }
         #expect(error?.code == .assetsConflict && error?.message.contains("another state") == true)
     }
