@@ -190,6 +190,25 @@ struct SyncEngineUploadTests {
         #expect(script.pending.isEmpty)
     }
 
+    @Test("are tried again after pauses that grow while the server can't be reached")
+    func growingPauses() {
+        let script = script(isAutomatic: true, pictures: ["a"])
+        script.start()
+        script.add(Sample.save("a"))
+        var tries = 0
+        let end = script.now + 600_000
+        while script.now < end, script.turnClock() != nil {
+            guard !script.openUploads.isEmpty else { continue }
+            tries += 1
+            script.endUpload("a", CKError(.networkUnavailable))
+        }
+        #expect(tries > 3 && tries < 60)
+        // A success ends the pauses.
+        while script.openUploads.isEmpty { script.turnClock() }
+        script.endUpload("a")
+        #expect(script.pending.isEmpty && script.machine.schedule.sendHeldUntil == 0)
+    }
+
     @Test("are four at a time, and go together when they end together")
     func bound() {
         let names = (0..<10).map { "p\($0)" }

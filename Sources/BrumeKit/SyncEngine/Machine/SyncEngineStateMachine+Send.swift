@@ -172,7 +172,8 @@ extension SyncEngineStateMachine {
             schedule.sendFailed(cause, now: now)
         } else if let error {
             if hasUnsent { schedule.sendHadFailures(error, madeProgress: cycle.isProgressMade, now: now) }
-        } else {
+        } else if cycle.isProgressMade || heldBatches.isEmpty {
+            // A send that has only begun uploads does not show that the server can be reached.
             schedule.sendSucceeded()
         }
         if !hasUnsent { schedule.sendBegan() }
