@@ -103,9 +103,12 @@ extension SyncEngineStateMachine {
     /// Ends the calls for which nothing is held any more.
     private mutating func settleWaitingSends() {
         for waiting in waitingSends {
-            let isOver = waiting.awaitedIDs.allSatisfy { heldChanges[$0] == nil }
-            let isRoom = waiting.isCut && heldChanges.count <= Self.heldChangesMax / 2
-            guard waiting.failure != nil || isOver || isRoom else { continue }
+            // One that had to stop asking goes on when there is room, and not before: it would only stop again.
+            let isOver =
+                waiting.isCut && waiting.error == nil
+                ? heldChanges.count <= Self.heldChangesMax / 2
+                : waiting.awaitedIDs.allSatisfy { heldChanges[$0] == nil }
+            guard waiting.failure != nil || isOver else { continue }
             waitingSends.removeAll { $0.callIDs == waiting.callIDs }
             if waiting.isCut, waiting.error == nil {
                 calls.insert(contentsOf: waiting.callIDs.map { ($0, .send(waiting.options)) }, at: 0)

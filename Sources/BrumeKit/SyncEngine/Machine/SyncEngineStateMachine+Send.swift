@@ -132,7 +132,9 @@ extension SyncEngineStateMachine {
                 sendCycle!.additionsAtQuestion = held.additionsAtQuestion
                 return sendOnceFollowed(held.batch, now: now)
             }
-            if heldChanges.count >= Self.heldChangesMax {
+            // A call for some records or zones does not wait for all the others.
+            let heldMax = cycle.context.options.scope == .all ? Self.heldChangesMax : 2 * Self.heldChangesMax
+            if heldChanges.count >= heldMax {
                 isHeldFull = true
                 sendCycle!.isCut = true
                 sendCycle!.phase = .end
@@ -186,7 +188,8 @@ extension SyncEngineStateMachine {
         }
         let scope = cycle.context.options.scope
         let awaited = cycle.callIDs.isEmpty ? [] : Set(heldChanges.keys.filter { scope.contains($0) })
-        if cycle.failure != nil || awaited.isEmpty {
+        let isForMore = cycle.isCut && !cycle.callIDs.isEmpty
+        if cycle.failure != nil || awaited.isEmpty && !isForMore {
             finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
         } else {
             waitingSends.append(

@@ -75,6 +75,7 @@ extension SyncEngineStateMachine {
 
     /// With so many changes that wait for files the delegate is asked for no more, until half of them are gone. A
     /// record takes some kilobytes, and others behind it in the app's list wait that long only if there are that many.
+    /// A call for some records or zones may add as many again.
     static let heldChangesMax = 1_000
 
     /// How long a record whose files are there waits for others, in milliseconds, which then go in one request.

@@ -1,0 +1,68 @@
+@testable import BrumeKit
+import Foundation
+import Testing
+
+@Suite("Calls of a sync engine whose records wait for files")
+struct SyncEngineHeldCallTests {
+    private func script(isAutomatic: Bool = false, pictures: Set<String>) -> EngineScript {
+        let state = EngineScript.signedIn { state in
+            state.databaseToken = EngineScript.token("d")
+            for zone in [Sample.zone, Sample.zoneB] { state.zoneTokens[zone] = EngineScript.token("z") }
+        }
+        let script = EngineScript(state, isAutomatic: isAutomatic)
+        script.makeRecord = { id in
+            let record = CKRecord(recordType: "Note", recordID: id)
+            if pictures.contains(id.recordName) {
+                record["picture"] = CKAsset(fileURL: URL(fileURLWithPath: "/pictures/\(id.recordName)"))
+            }
+            if id.recordName.hasPrefix("child of ") {
+                let parent = String(id.recordName.dropFirst("child of ".count))
+                record.parent = CKRecord.Reference(recordID: Sample.id(parent, id.zoneID), action: .none)
+            }
+            return record
+        }
+        return script
+    }
+
+    private func isOver(_ call: UInt64, _ log: [String]) -> Bool { log.contains { $0.hasPrefix("< \(call)") } }
+
+    @Test("are not over before what they are for was sent, however much waits")
+    func full() {
+        let names = (0..<1_000).map { "p\($0)" }
+        let script = script(pictures: Set(names))
+        for name in names { script.add(Sample.save(name)) }
+        script.send()
+        #expect(script.machine.heldChanges.count == 1_000)
+        // A call for some records or zones has room of its own.
+        script.add(Sample.save("b"))
+        let one = script.send(.recordIDs([Sample.id("b")]))
+        var log = script.taken()
+        #expect(log.contains("> modifyRecords([\"b\"], [])") && log.last == "< \(one)")
+        // One for everything waits for room.
+        script.add(Sample.save("d", Sample.zoneB))
+        let all = script.send()
+        script.pass(10_000)
+        log = script.taken()
+        #expect(!isOver(all, log) && script.pending.contains(Sample.save("d", Sample.zoneB)))
+        for (number, name) in names.enumerated() {
+            script.endUpload(name)
+            if number % 100 == 99 { script.pass(1_000) }
+        }
+        log = script.taken()
+        #expect(isOver(all, log) && isOver(1, log) && script.pending.isEmpty)
+    }
+
+    @Test("for zones wait for room as well when twice as much waits")
+    func fullZone() {
+        let names = (0..<2_200).map { "p\($0)" }
+        let script = script(pictures: Set(names))
+        for name in names { script.add(Sample.save(name)) }
+        let call = script.send(.zoneIDs([Sample.zone]))
+        #expect(script.machine.heldChanges.count == 2_000)
+        for (number, name) in names.enumerated() {
+            script.endUpload(name)
+            if number % 100 == 99 { script.pass(1_000) }
+        }
+        #expect(script.taken().last == "< \(call)" && script.pending.isEmpty)
+    }
+}
