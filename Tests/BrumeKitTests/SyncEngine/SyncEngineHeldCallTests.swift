@@ -65,4 +65,30 @@ struct SyncEngineHeldCallTests {
         }
         #expect(script.taken().last == "< \(call)" && script.pending.isEmpty)
     }
+
+    @Test("send what a call for other records took out of what waits")
+    func takenOver() {
+        let script = script(pictures: ["a"])
+        script.add(Sample.save("a"), Sample.save("child of a"))
+        let all = script.send()
+        script.add(Sample.save("a"))
+        let one = script.send(.recordIDs([Sample.id("a")]))
+        _ = script.taken()
+        script.endUpload("a")
+        let log = script.taken()
+        #expect(script.pending.isEmpty)
+        #expect(
+            log.filter { $0.hasPrefix("> ") || $0.hasPrefix("< ") } == [
+                "> modifyRecords([\"a\"], [])", "< \(one)", "> modifyRecords([\"child of a\"], [])", "< \(all)",
+            ])
+    }
+
+    @Test("are not over with what they took out of what waits, but end with its removal")
+    func takenOverAndRemoved() {
+        let script = script(pictures: ["a"])
+        script.add(Sample.save("a"), Sample.save("child of a"))
+        let all = script.send()
+        script.remove(Sample.save("a"), Sample.save("child of a"))
+        #expect(isOver(all, script.taken()))
+    }
 }

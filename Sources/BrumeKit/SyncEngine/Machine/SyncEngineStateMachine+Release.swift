@@ -107,10 +107,12 @@ extension SyncEngineStateMachine {
             let isOver =
                 waiting.isCut && waiting.error == nil
                 ? heldChanges.count <= Self.heldChangesMax / 2
-                : waiting.awaitedIDs.allSatisfy { heldChanges[$0] == nil }
-            guard waiting.failure != nil || isOver else { continue }
+                : waiting.awaited.keys.allSatisfy { heldChanges[$0] == nil }
+            // What is still pending was given for another call, which left it unsent.
+            let isUnsent = waiting.awaited.contains { heldChanges[$0] == nil && state.recordChanges[$0] == $1 }
+            guard waiting.failure != nil || isOver || isUnsent else { continue }
             waitingSends.removeAll { $0.callIDs == waiting.callIDs }
-            if waiting.isCut, waiting.error == nil {
+            if waiting.error == nil, waiting.isCut || isUnsent {
                 calls.insert(contentsOf: waiting.callIDs.map { ($0, .send(waiting.options)) }, at: 0)
             } else {
                 finish(waiting.callIDs, waiting.error.map { .failure($0) } ?? .success(()))
@@ -118,9 +120,14 @@ extension SyncEngineStateMachine {
         }
     }
 
+    /// Something that calls may wait for was sent.
+    mutating func sentForWaitingSends(_ id: CKRecord.ID) {
+        for index in waitingSends.indices { waitingSends[index].awaited[id] = nil }
+    }
+
     /// Something that calls may wait for has failed.
     mutating func failWaitingSends(_ id: CKRecord.ID, _ error: CKError, isWhole: Bool) {
-        for index in waitingSends.indices where waitingSends[index].awaitedIDs.contains(id) {
+        for index in waitingSends.indices where waitingSends[index].awaited[id] != nil {
             if isWhole { waitingSends[index].failure = error } else { waitingSends[index].failedRecords[id] = error }
         }
     }

@@ -187,14 +187,14 @@ extension SyncEngineStateMachine {
             }
         }
         let scope = cycle.context.options.scope
-        let awaited = cycle.callIDs.isEmpty ? [] : Set(heldChanges.keys.filter { scope.contains($0) })
+        let awaited = cycle.callIDs.isEmpty ? [:] : heldChanges.filter { scope.contains($0.key) }.mapValues(\.change)
         let isForMore = cycle.isCut && !cycle.callIDs.isEmpty
         if cycle.failure != nil || awaited.isEmpty && !isForMore {
             finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
         } else {
             waitingSends.append(
                 WaitingSend(
-                    callIDs: cycle.callIDs, options: cycle.context.options, awaitedIDs: awaited, isCut: cycle.isCut,
+                    callIDs: cycle.callIDs, options: cycle.context.options, awaited: awaited, isCut: cycle.isCut,
                     failedZones: cycle.failedZones, failedRecords: cycle.failedRecords))
         }
         // What else could be sent is tried again with the rest.
@@ -415,6 +415,7 @@ extension SyncEngineStateMachine {
             switch failure ?? result.flatMap({ $0.saves[record.recordID] ?? .failure(.missingResult) }) {
             case .success(let saved):
                 savedRecords.append(saved)
+                sentForWaitingSends(record.recordID)
                 uploadUsed(record.recordID, error: nil)
                 // The instance was edited while it was on its way, so that it is not yet what the server has.
                 if record.isEdited { edited.append(record.recordID) }
@@ -428,7 +429,9 @@ extension SyncEngineStateMachine {
         for id in batch.recordIDsToDelete {
             let failure = cycle.batchFailures[id].map { Result<Void, CKError>.failure($0) }
             switch failure ?? result.flatMap({ $0.deletions[id] ?? .failure(.missingResult) }) {
-            case .success: deletedIDs.append(id)
+            case .success:
+                deletedIDs.append(id)
+                sentForWaitingSends(id)
             case .failure(let error):
                 failedDeletes[id] = error
                 failed(.deleteRecord(id), error)

@@ -53,7 +53,8 @@ extension SyncEngineStateMachine {
     struct WaitingSend: Sendable {
         var callIDs: [UInt64]
         let options: CKSyncEngine.SendChangesOptions
-        let awaitedIDs: Set<CKRecord.ID>
+        /// What it waits for that was not sent yet.
+        var awaited: [CKRecord.ID: CKSyncEngine.PendingRecordZoneChange]
         /// Whether the delegate may have more to send, and was not asked since too much was held.
         let isCut: Bool
         let failedZones: [CKRecordZone.ID: CKError]
