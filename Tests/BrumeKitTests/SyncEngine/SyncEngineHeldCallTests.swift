@@ -91,4 +91,47 @@ struct SyncEngineHeldCallTests {
         script.remove(Sample.save("a"), Sample.save("child of a"))
         #expect(isOver(all, script.taken()))
     }
+
+    @Test("try anew after cancelOperations(), whatever is to wait by itself")
+    func triesAfterCancellation() {
+        let script = script(isAutomatic: true, pictures: ["a"])
+        script.start()
+        script.add(Sample.save("a"))
+        while script.openUploads.isEmpty { script.turnClock() }
+        // Something else is told to wait while the file is on its way.
+        script.add(Sample.save("b"))
+        script.server = EngineScript.server(failing: [
+            Sample.id("b"): CKError(.requestRateLimited, message: "", retryAfterSeconds: 60)
+        ])
+        while script.machine.schedule.sendHeldUntil <= script.now { script.turnClock() }
+        script.server = EngineScript.friendlyServer
+        _ = script.taken()
+        script.cancelOperations()
+        #expect(
+            script.taken().contains {
+                $0.hasPrefix("sentRecordZoneChanges") && $0.contains("a: operationCancelled")
+            })
+        let call = script.send()
+        var log = script.taken()
+        #expect(log.contains("> upload a") && !isOver(call, log))
+        script.endUpload("a")
+        log = script.taken()
+        #expect(log.last == "< \(call)" && script.pending.isEmpty)
+    }
+
+    @Test("try anew what has failed a moment before")
+    func triesAfterFailure() {
+        let script = script(isAutomatic: true, pictures: ["a", "b"])
+        script.start()
+        script.add(Sample.save("a"), Sample.save("b"))
+        while script.openUploads.isEmpty { script.turnClock() }
+        script.endUpload("a", CKError(.zoneBusy))
+        let call = script.send()
+        var log = script.taken()
+        #expect(log.contains { $0.contains("a: zoneBusy") } && log.contains("> upload a") && !isOver(call, log))
+        script.endUpload("a")
+        script.endUpload("b")
+        log = script.taken()
+        #expect(log.last == "< \(call)" && script.pending.isEmpty)
+    }
 }

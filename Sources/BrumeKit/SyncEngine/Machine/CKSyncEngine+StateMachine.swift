@@ -383,7 +383,7 @@ package struct SyncEngineStateMachine: Sendable {
             calls = []
             return true
         }
-        if isReleaseDue {
+        if isReleaseDue || !calls.isEmpty && isFailureReleased() {
             uploadsDue = nil
             if isAnythingReleased() { beginRelease() } else { uploadsSettled(now: now) }
             return true

@@ -3,15 +3,23 @@ internal import BrumeModel
 /// What was held until its files were on the server, or could not be brought there.
 extension SyncEngineStateMachine {
     /// When it is looked at whether something that was held can be sent; sends that the engine makes by itself wait for
-    /// as long as the server has asked for.
+    /// as long as the server has asked for. What was cancelled is not sent, and waits for nothing.
     var releaseDue: UInt64? {
         guard let uploadsDue else { return nil }
+        if heldBatches.contains(where: { $0.failure != nil }) { return uploadsDue }
         return isAutomatic && waitingSends.isEmpty ? max(uploadsDue, schedule.sendHeldUntil) : uploadsDue
     }
 
     /// Whether a part of what is held can be sent.
     func isAnythingReleased() -> Bool {
         heldBatches.indices.contains { heldBatches[$0].failure != nil || !readyIDs(at: $0).isEmpty }
+    }
+
+    /// Whether a failure is still to be told, which would be a stale one for a call that comes now.
+    func isFailureReleased() -> Bool {
+        if heldBatches.contains(where: { $0.failure != nil }) { return true }
+        guard uploads.values.contains(where: { $0.error != nil }) else { return false }
+        return heldBatches.indices.contains { readyIDs(at: $0).contains { uploads[$0]?.error != nil } }
     }
 
     private func readyIDs(at index: Int) -> Set<CKRecord.ID> {
