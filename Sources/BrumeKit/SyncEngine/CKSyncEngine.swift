@@ -68,7 +68,7 @@ public final class CKSyncEngine: Sendable {
     /// Sends what waits to be sent, files included. Returns when the delegate has handled the outcome.
     ///
     /// Ends with the first batch that has failures: call it again, when the delegate has mended them, for what still
-    /// waits.
+    /// waits. Files whose uploads began are uploaded meanwhile.
     ///
     /// - Throws: The error that ended the send, or `partialFailure` with the errors of the records and zones that
     ///   failed under their ids. `notAuthenticated` without an account. `operationCancelled` when the task is

@@ -134,4 +134,36 @@ struct SyncEngineHeldCallTests {
         log = script.taken()
         #expect(log.last == "< \(call)" && script.pending.isEmpty)
     }
+
+    @Test("throw at once what has failed beside a file, whose upload goes on for the next call")
+    func failuresBeside() {
+        let script = script(pictures: ["a", "b"])
+        script.server = EngineScript.server(failing: [Sample.id("x"): CKError(.serverRecordChanged)])
+        script.add(Sample.save("a"), Sample.save("b"), Sample.save("x"))
+        let first = script.send()
+        var log = script.taken()
+        #expect(log.last == "< \(first) partialFailure")
+        #expect(Set(script.openUploads.keys) == ["a", "b"])
+        let second = script.send()
+        #expect(!isOver(second, script.taken()))
+        script.endUpload("b", CKError(.quotaExceeded))
+        script.pass(1_000)
+        log = script.taken()
+        #expect(log.last == "< \(second) partialFailure" && Set(script.openUploads.keys) == ["a"])
+        // Also where the app does not call again.
+        script.endUpload("a")
+        #expect(script.taken().contains("> modifyRecords([\"a\"], [])") && script.pending.isEmpty)
+    }
+
+    @Test("that are cancelled end uploads that went on for the next call")
+    func cancelledNextCall() {
+        let script = script(pictures: ["a"])
+        script.server = EngineScript.server(failing: [Sample.id("x"): CKError(.serverRecordChanged)])
+        script.add(Sample.save("a"), Sample.save("x"))
+        script.send()
+        let second = script.send()
+        #expect(!script.openUploads.isEmpty)
+        script.perform(script.machine.callCancelled(second, now: script.now))
+        #expect(script.openUploads.isEmpty && script.pending == [Sample.save("a")])
+    }
 }

@@ -106,6 +106,8 @@ package struct SyncEngineStateMachine: Sendable {
     /// Whether the delegate was not asked for more since too much is held.
     var isHeldFull = false
     var waitingSends: [WaitingSend] = []
+    /// Whether the last call for what is held ended with failures of some of it, or of something else.
+    var isNextCallAwaited = false
 
     /// Changes in flight that the app has removed: they don't come back.
     var removedInFlight: Set<CKRecord.ID> = []
@@ -153,6 +155,7 @@ package struct SyncEngineStateMachine: Sendable {
             finish([id], .failure(.delegateGone))
         } else {
             calls.append((id, wish))
+            if case .send = wish { isNextCallAwaited = false }
         }
         return turn(now: now)
     }

@@ -108,17 +108,18 @@ extension SyncEngineStateMachine {
         }
     }
 
-    /// Ends the calls for which nothing is held any more.
+    /// Ends the calls for which nothing is held any more, and those of which something has failed.
     private mutating func settleWaitingSends() {
         for waiting in waitingSends {
             // One that had to stop asking goes on when there is room, and not before: it would only stop again.
             let isOver =
-                waiting.isCut && waiting.error == nil
+                waiting.isCut
                 ? heldChanges.count <= Self.heldChangesMax / 2
                 : waiting.awaited.keys.allSatisfy { heldChanges[$0] == nil }
             // What is still pending was given for another call, which left it unsent.
             let isUnsent = waiting.awaited.contains { heldChanges[$0] == nil && state.recordChanges[$0] == $1 }
-            guard waiting.failure != nil || isOver || isUnsent else { continue }
+            guard waiting.error != nil || isOver || isUnsent else { continue }
+            if waiting.failure == nil, waiting.error != nil { isNextCallAwaited = true }
             waitingSends.removeAll { $0.callIDs == waiting.callIDs }
             if waiting.error == nil, waiting.isCut || isUnsent {
                 calls.insert(contentsOf: waiting.callIDs.map { ($0, .send(waiting.options)) }, at: 0)
@@ -140,9 +141,10 @@ extension SyncEngineStateMachine {
         }
     }
 
-    /// An engine that does nothing by itself, and for which nobody waits, uploads nothing.
+    /// An engine that does nothing by itself, and for which nobody waits, uploads nothing, except after failures: the
+    /// call ended with the first ones, and the app makes another one for what still waits.
     mutating func abandonHeld(now: UInt64) {
-        guard !isAutomatic, waitingSends.isEmpty, calls.isEmpty else { return }
+        guard !isAutomatic, !isNextCallAwaited, waitingSends.isEmpty, calls.isEmpty else { return }
         guard heldBatches.contains(where: { $0.failure == nil }) else { return }
         cancelHeld(.sendAbandoned, now: now)
     }

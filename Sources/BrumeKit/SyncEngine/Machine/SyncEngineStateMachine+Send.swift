@@ -189,13 +189,13 @@ extension SyncEngineStateMachine {
         let scope = cycle.context.options.scope
         let awaited = cycle.callIDs.isEmpty ? [:] : heldChanges.filter { scope.contains($0.key) }.mapValues(\.change)
         let isForMore = cycle.isCut && !cycle.callIDs.isEmpty
-        if cycle.failure != nil || awaited.isEmpty && !isForMore {
+        if error != nil || awaited.isEmpty && !isForMore {
+            if cycle.failure == nil, !awaited.isEmpty { isNextCallAwaited = true }
             finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
         } else {
             waitingSends.append(
                 WaitingSend(
-                    callIDs: cycle.callIDs, options: cycle.context.options, awaited: awaited, isCut: cycle.isCut,
-                    failedZones: cycle.failedZones, failedRecords: cycle.failedRecords))
+                    callIDs: cycle.callIDs, options: cycle.context.options, awaited: awaited, isCut: cycle.isCut))
         }
         // What else could be sent is tried again with the rest.
         if cycle.isRelease, cycle.failure != nil, !heldBatches.isEmpty, uploadsDue == nil {

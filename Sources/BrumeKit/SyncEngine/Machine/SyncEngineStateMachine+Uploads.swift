@@ -57,17 +57,14 @@ extension SyncEngineStateMachine {
         var awaited: [CKRecord.ID: CKSyncEngine.PendingRecordZoneChange]
         /// Whether the delegate may have more to send, and was not asked since too much was held.
         let isCut: Bool
-        let failedZones: [CKRecordZone.ID: CKError]
-        var failedRecords: [CKRecord.ID: CKError]
+        var failedRecords: [CKRecord.ID: CKError] = [:]
         var failure: CKError?
 
         /// What came of it so far.
         var error: CKError? {
             if let failure { return failure }
-            var items: [AnyHashable: any Error] = [:]
-            for (id, error) in failedZones { items[id] = error }
-            for (id, error) in failedRecords { items[id] = error }
-            return items.isEmpty ? nil : .partialFailure(items)
+            let items = failedRecords.map { (AnyHashable($0), $1 as any Error) }
+            return items.isEmpty ? nil : .partialFailure(Dictionary(uniqueKeysWithValues: items))
         }
     }
 
