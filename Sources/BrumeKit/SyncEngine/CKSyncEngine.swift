@@ -15,7 +15,8 @@ internal import BrumeModel
 /// refer to a new record with `deleteSelf`. Others are not held up, unless a thousand changes wait. What waits stays
 /// pending, and a ``RecordZoneChangeBatch/init(pendingChanges:recordProvider:)`` leaves it out until it is added again;
 /// then it is sent within a `willSendChanges` and a `didSendChanges` of its own. So keep the files of a record until
-/// ``Event/SentRecordZoneChanges`` names it.
+/// ``Event/SentRecordZoneChanges`` names it; where one is gone while it waits, the delegate is asked for the record
+/// once more.
 ///
 /// Differs from CloudKit: changes whose records were given stay pending while their files are uploaded,
 /// `didSendChanges` may come before these are on the server, and one more pair of `willSendChanges` and

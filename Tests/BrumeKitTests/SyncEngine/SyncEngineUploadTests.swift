@@ -209,6 +209,43 @@ struct SyncEngineUploadTests {
         #expect(script.pending.isEmpty && script.machine.schedule.sendHeldUntil == 0)
     }
 
+    @Test("whose file is gone ask the delegate once more, which may have moved it")
+    func missingFile() {
+        for isAutomatic in [false, true] {
+            let script = script(isAutomatic: isAutomatic, pictures: ["a", "child of a"])
+            script.add(Sample.save("a"), Sample.save("child of a"))
+            script.send()
+            let makeRecord = script.makeRecord
+            script.makeRecord = { id in
+                let record = makeRecord(id)
+                if id.recordName == "a" { record["picture"] = Self.file("a2") }
+                return record
+            }
+            _ = script.taken()
+            script.endUpload("a", CKError(.assetFileNotFound))
+            script.pass(1_000)
+            #expect(script.taken().contains("> upload a2") && script.openUploads.count == 2)
+            script.endUpload("child of a")
+            script.endUpload("a2")
+            #expect(script.taken().last == "< 1" && script.pending.isEmpty)
+        }
+    }
+
+    @Test("whose file is gone for good fail, and take what was to be saved at once along")
+    func missingFileForGood() {
+        let script = script(pictures: ["a"])
+        script.isAtomic = true
+        script.add(Sample.save("a"), Sample.save("b"))
+        script.send()
+        script.endUpload("a", CKError(.assetFileNotFound))
+        script.pass(1_000)
+        #expect(!script.openUploads.isEmpty && !script.taken().contains { $0.hasPrefix("> modify") })
+        script.endUpload("a", CKError(.assetFileNotFound))
+        let log = script.taken()
+        #expect(log.contains(sent(failed: "[\"a: assetFileNotFound\", \"b: batchRequestFailed\"]")))
+        #expect(log.last == "< 1 partialFailure" && script.pending.isEmpty)
+    }
+
     @Test("are four at a time, and go together when they end together")
     func bound() {
         let names = (0..<10).map { "p\($0)" }

@@ -101,6 +101,8 @@ package struct SyncEngineStateMachine: Sendable {
     var waitingUploads: [CKRecord.ID] = []
     var runningUploads: [UInt64: CKRecord.ID] = [:]
     var lastUploadID: UInt64 = 0
+    /// Records that the delegate was asked for once more, since a file of them was gone.
+    var recordsAskedAgain: Set<CKRecord.ID> = []
     /// When it is looked at whether something that was held can be sent; nil: there is no reason.
     var uploadsDue: UInt64?
     /// Whether the delegate was not asked for more since too much is held.

@@ -101,6 +101,7 @@ extension SyncEngineStateMachine {
         for id in uploads.keys where heldChanges[id] == nil && state.recordChanges[id] != .saveRecord(id) {
             cancelUpload(id)
         }
+        recordsAskedAgain = recordsAskedAgain.filter { state.recordChanges.contains($0) }
         beginUploads()
         if isHeldFull, heldChanges.count <= Self.heldChangesMax / 2 {
             isHeldFull = false

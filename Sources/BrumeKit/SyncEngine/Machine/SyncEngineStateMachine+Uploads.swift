@@ -175,6 +175,9 @@ extension SyncEngineStateMachine {
     /// A record's files are on the server, or can't be brought there. One that was cancelled may come late.
     package mutating func uploadEnded(_ id: UInt64, _ result: Result<[URL: Asset], CKError>, now: UInt64) -> [Action] {
         if let recordID = runningUploads.removeValue(forKey: id) {
+            if case .failure(let error) = result, error.code == .assetFileNotFound, asksAgain(recordID, now: now) {
+                return turn(now: now)
+            }
             uploads[recordID]?.progress = .ended(result)
             // What concerns the way to the server concerns those that have not begun, too.
             if case .failure(let error) = result, error.isOfEveryTransfer {
@@ -185,6 +188,25 @@ extension SyncEngineStateMachine {
             uploadsDue = runningUploads.isEmpty ? now : min(uploadsDue ?? .max, now + Self.releaseDelay)
         }
         return turn(now: now)
+    }
+
+    /// Has the delegate asked once more for a record of which a file is gone, and for what waits for it: many apps remove
+    /// or move files of which they think that they were sent.
+    private mutating func asksAgain(_ id: CKRecord.ID, now: UInt64) -> Bool {
+        guard heldChanges[id] != nil, !recordsAskedAgain.contains(id) else { return false }
+        var ids: Set = [id]
+        for index in heldBatches.indices {
+            let earlier = heldBatches[..<index].map(\.batch)
+            ids.formUnion(BatchDependencies(heldBatches[index].batch, behind: earlier).waiting(for: ids))
+        }
+        // What is not pending would not be given again.
+        guard ids.allSatisfy({ heldChanges[$0]?.isTracked == true }) else { return false }
+        recordsAskedAgain.insert(id)
+        cancelUpload(id)
+        dropHeld(ids, now: now)
+        beginUploads()
+        schedule.wantSend(now: now)
+        return true
     }
 
     /// The files of a record are not needed any more.
@@ -209,6 +231,7 @@ extension SyncEngineStateMachine {
     /// The outcome of a record's save is known. One that is saved again, since it failed or the delegate has mended it,
     /// does without another upload.
     mutating func uploadUsed(_ id: CKRecord.ID, error: CKError?) {
+        recordsAskedAgain.remove(id)
         let isKept = error != nil && error?.code != .assetNotAvailable && uploads[id]?.assets != nil
         if heldChanges[id] == nil, !isKept { cancelUpload(id) }
     }
