@@ -137,6 +137,15 @@ struct SyncEngineAssetTests {
         #expect(device.events.contains { $0.contains("saved: [\"b\"]") })
     }
 
+    @Test("are uploaded before the save also where another file of the record is missing")
+    func missingBeside() throws {
+        let record = CKRecord(recordType: "Note", recordID: id("a"))
+        record["film"] = CKAsset(fileURL: try url("film", 10_000))
+        record["picture"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere/picture"))
+        let files = AssetUpload.files(of: .init(recordsToSave: [record]))
+        #expect(files[id("a")]?.map(\.url.lastPathComponent) == ["film", "picture"])
+    }
+
     @Test("are given up when the user signs out", arguments: [true, false])
     func cancelled(isSigningOut: Bool) async throws {
         let device = try await device()

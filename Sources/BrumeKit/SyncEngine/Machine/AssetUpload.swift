@@ -4,25 +4,25 @@ internal import Foundation
 /// A file of a record that a sync engine uploads before it sends the record.
 package struct AssetUpload: Hashable, Sendable {
     package let url: URL
-    /// The file as it was when the delegate gave the record.
-    package let version: FileVersion
+    /// The file as it was when the delegate gave the record; nil: it was missing.
+    package let version: FileVersion?
 
-    package init(url: URL, version: FileVersion) {
+    package init(url: URL, version: FileVersion?) {
         self.url = url
         self.version = version
     }
 
-    /// The files to upload for the records of a batch. A record that can't be saved, or one of whose files is missing,
-    /// has none here: its save fails, and says why.
+    /// The files to upload for the records of a batch. A record that can't be saved, or that has an asset without a file,
+    /// has none here: its save fails, and says why. One of whose files is missing has them all: its upload fails beside
+    /// all else, while its save would first upload the others.
     static func files(of batch: CKSyncEngine.RecordZoneChangeBatch) -> [CKRecord.ID: [AssetUpload]] {
         var files: [CKRecord.ID: [AssetUpload]] = [:]
         for record in batch.recordsToSave where record.mayHoldFiles {
             let outgoing = record.outgoing()
             guard outgoing.refusal == nil, let found = outgoing.filesToUpload, !found.isEmpty else { continue }
-            let uploads = found.compactMap { file in
-                (try? FileSystem.status(file.url.path)).map { AssetUpload(url: file.url, version: $0.version) }
+            files[record.recordID] = found.map { file in
+                AssetUpload(url: file.url, version: (try? FileSystem.status(file.url.path))?.version)
             }
-            if uploads.count == found.count { files[record.recordID] = uploads }
         }
         return files
     }

@@ -193,7 +193,10 @@ extension SyncEngineStateMachine {
     /// Has the delegate asked once more for a record of which a file is gone, and for what waits for it: many apps remove
     /// or move files of which they think that they were sent.
     private mutating func asksAgain(_ id: CKRecord.ID, now: UInt64) -> Bool {
-        guard heldChanges[id] != nil, !recordsAskedAgain.contains(id) else { return false }
+        guard heldChanges[id] != nil, !recordsAskedAgain.contains(id),
+            // Otherwise it was missing when the delegate gave it.
+            uploads[id]?.files.contains(where: { $0.version == nil }) == false
+        else { return false }
         var ids: Set = [id]
         for index in heldBatches.indices {
             let earlier = heldBatches[..<index].map(\.batch)
