@@ -57,7 +57,7 @@ extension SyncEngineDriver {
             database
         }
         let (uploads, failure) = await outcomes(
-            of: files, atATime: ClientSessionLimits.transfersPerOperation, endingAt: { _ in true }
+            of: files, atATime: SyncEngineStateMachine.filesPerRecordMax, endingAt: { _ in true }
         ) {
             (file) throws(CKError) -> Asset in
             try await database.upload(file.url, to: zoneID)

@@ -112,14 +112,17 @@ final class EngineScript {
             uniqueKeysWithValues: files.map { ($0.url, Asset(checksum: checksum, byteCount: 1, generation: 1)) })
     }
 
-    /// The files of a batch, which need not be there.
+    /// The files of a batch, which need not be there. Films are large.
     static func files(of batch: CKSyncEngine.RecordZoneChangeBatch) -> [CKRecord.ID: [AssetUpload]] {
         var files: [CKRecord.ID: [AssetUpload]] = [:]
         for record in batch.recordsToSave {
             let urls = record.outgoing().filesToUpload?.map(\.url) ?? []
             if urls.isEmpty { continue }
-            let version = FileVersion(byteCount: 1, modifiedNanoseconds: 1, inode: 1, device: 1)
-            files[record.recordID] = urls.map { AssetUpload(url: $0, version: version) }
+            files[record.recordID] = urls.map { url in
+                let byteCount = url.lastPathComponent.hasPrefix("film") ? 100 << 20 : 1
+                let version = FileVersion(byteCount: byteCount, modifiedNanoseconds: 1, inode: 1, device: 1)
+                return AssetUpload(url: url, version: version)
+            }
         }
         return files
     }

@@ -268,6 +268,33 @@ struct SyncEngineUploadTests {
         #expect(script.taken().last == "< 1")
     }
 
+    @Test("leave a place to small files, however many large ones wait, and are those of four files")
+    func places() {
+        let films = (0..<6).map { "film\($0)" }
+        let photos = (0..<3).map { "photo\($0)" }
+        let script = script(pictures: Set(films + photos))
+        let makeRecord = script.makeRecord
+        script.makeRecord = { id in
+            let record = makeRecord(id)
+            if id.recordName == "album" { record["pictures"] = (0..<6).map { Self.file("page\($0)") } }
+            return record
+        }
+        for name in films + photos + ["album"] { script.add(Sample.save(name)) }
+        script.send()
+        let album = (0..<6).map { "page\($0)" }.joined(separator: " ")
+        #expect(Set(script.openUploads.keys) == ["film0", "film1", "film2", "photo0"])
+        for name in photos { script.endUpload(name) }
+        // The record with six files uploads three at a time.
+        #expect(Set(script.openUploads.keys) == ["film0", "film1", "film2"])
+        script.endUpload("film0")
+        script.endUpload("film1")
+        #expect(Set(script.openUploads.keys) == ["film2", "film3", "film4"])
+        for name in ["film2", "film3", "film4", "film5"] { script.endUpload(name) }
+        #expect(Set(script.openUploads.keys) == [album])
+        script.endUpload(album)
+        #expect(script.taken().last == "< 1" && script.pending.isEmpty)
+    }
+
     @Test("fail together where the way to the server is gone")
     func connection() {
         let names = (0..<10).map { "p\($0)" }

@@ -1,4 +1,5 @@
 package import BrumeModel
+internal import BrumeSystem
 internal import Foundation
 
 /// Files, which are uploaded while other records are sent and fetched (Documentation/CloudKit.md, The sync engine).
@@ -20,6 +21,9 @@ extension SyncEngineStateMachine {
         let files: [AssetUpload]
         var progress = Progress.waiting
 
+        /// How many of its files are uploaded at a time.
+        var places: Int { min(files.count, filesPerRecordMax) }
+        var isLarge: Bool { files.reduce(0) { $0 + ($1.version?.byteCount ?? 0) } > smallFilesBytesMax }
         var isOver: Bool { if case .ended = progress { true } else { false } }
         var error: CKError? { if case .ended(.failure(let error)) = progress { error } else { nil } }
         var assets: [URL: Asset]? { if case .ended(.success(let assets)) = progress { assets } else { nil } }
@@ -68,8 +72,14 @@ extension SyncEngineStateMachine {
         }
     }
 
-    /// Records whose files are uploaded at a time: their streams take turns, and there is other work to do.
-    static let uploadsMax = 4
+    /// Files that are uploaded at a time: their streams take turns, and the app's own transfers want some too.
+    static let filesMax = 4
+
+    /// Of these, files of one record, and those of all large records together: small files don't wait for films.
+    static let filesPerRecordMax = 3
+
+    /// A record with more bytes of files than that is large.
+    static let smallFilesBytesMax = 16 * 1024 * 1024
 
     /// With so many changes that wait for files the delegate is asked for no more, until half of them are gone. A
     /// record takes some kilobytes, and others behind it in the app's list wait that long only if there are that many.
@@ -160,14 +170,34 @@ extension SyncEngineStateMachine {
     }
 
     mutating func beginUploads() {
-        while runningUploads.count < Self.uploadsMax, !waitingUploads.isEmpty {
-            let id = waitingUploads.removeFirst()
-            guard var upload = uploads[id], case .waiting = upload.progress else { continue }
+        while let id = takeNextUpload() {
+            guard var upload = uploads[id] else { preconditionFailure("an upload begins that nobody waits for") }
             upload.progress = .underWay
             uploads[id] = upload
             runningUploads[upload.id] = id
             actions.append(.upload(id: upload.id, zoneID: upload.zoneID, upload.files))
         }
+    }
+
+    /// The first record for whose files there is room. None is overtaken by later ones, except large ones by small ones
+    /// while other large ones are uploaded.
+    private mutating func takeNextUpload() -> CKRecord.ID? {
+        waitingUploads.removeAll { id in
+            guard case .waiting? = uploads[id]?.progress else { return true }
+            return false
+        }
+        let running = runningUploads.values.compactMap { uploads[$0] }
+        let places = running.reduce(0) { $0 + $1.places }
+        let largePlaces = running.reduce(0) { $0 + ($1.isLarge ? $1.places : 0) }
+        guard places < Self.filesMax else { return nil }
+        for (index, id) in waitingUploads.enumerated() {
+            guard let upload = uploads[id] else { continue }
+            if upload.isLarge, largePlaces + upload.places > Self.filesPerRecordMax { continue }
+            guard places + upload.places <= Self.filesMax else { return nil }
+            waitingUploads.remove(at: index)
+            return id
+        }
+        return nil
     }
 
     // MARK: Behind
