@@ -13,7 +13,7 @@ internal import BrumeModel
 /// the delegate. Files of records alone are uploaded beside it, four at a time, of which large ones, above 16 MiB,
 /// leave one place to others. A record is saved when its files are on the server, and so are the records that can't be
 /// saved before it: those below a new parent, or that refer to a new record with `deleteSelf`. Others are not held up,
-/// unless a thousand changes wait. What waits stays pending, and a
+/// unless a thousand changes wait, or 16 MiB of records. What waits stays pending, and a
 /// ``RecordZoneChangeBatch/init(pendingChanges:recordProvider:)`` leaves it out until it is added again; then it is
 /// sent within a `willSendChanges` and a `didSendChanges` of its own. So keep the files of a record until
 /// ``Event/SentRecordZoneChanges`` names it; where one is gone while it waits, the delegate is asked for the record

@@ -325,6 +325,31 @@ struct SyncEngineUploadTests {
         #expect(script.pending.isEmpty && script.taken().last == "< 1")
     }
 
+    @Test("keep 16 MiB of records waiting at most, until half of these are gone")
+    func fullOfBytes() {
+        let names = (0..<40).map { "p\($0)" }
+        let script = script(pictures: Set(names))
+        let makeRecord = script.makeRecord
+        script.makeRecord = { id in
+            let record = makeRecord(id)
+            record["text"] = String(repeating: "x", count: 900_000)
+            return record
+        }
+        script.onBatch = { _ in
+            let next = script.pending.first { !script.machine.holdsBack($0, now: script.now) }
+            return next.map { .init(recordsToSave: [script.makeRecord($0.recordID)]) }
+        }
+        for name in names { script.add(Sample.save(name)) }
+        script.send()
+        #expect((15...20).contains(script.machine.heldChanges.count))
+        for name in names {
+            script.endUpload(name)
+            script.pass(1_000)
+            #expect(script.machine.heldChanges.count <= 20)
+        }
+        #expect(script.taken().last == "< 1" && script.pending.isEmpty)
+    }
+
     @Test("end with cancelOperations(), and leave their changes pending")
     func cancelled() {
         let script = script(pictures: ["a"])

@@ -103,7 +103,7 @@ extension SyncEngineStateMachine {
         }
         recordsAskedAgain = recordsAskedAgain.filter { state.recordChanges.contains($0) }
         beginUploads()
-        if isHeldFull, heldChanges.count <= Self.heldChangesMax / 2 {
+        if isHeldFull, heldFill <= 0.5 {
             isHeldFull = false
             schedule.wantSend(now: now)
         }
@@ -115,7 +115,7 @@ extension SyncEngineStateMachine {
             // One that had to stop asking goes on when there is room, and not before: it would only stop again.
             let isOver =
                 waiting.isCut
-                ? heldChanges.count <= Self.heldChangesMax / 2
+                ? heldFill <= 0.5
                 : waiting.awaited.keys.allSatisfy { heldChanges[$0] == nil }
             // What is still pending was given for another call, which left it unsent.
             let isUnsent = waiting.awaited.contains { heldChanges[$0] == nil && state.recordChanges[$0] == $1 }

@@ -133,8 +133,7 @@ extension SyncEngineStateMachine {
                 return sendOnceFollowed(held.batch, now: now)
             }
             // A call for some records or zones does not wait for all the others.
-            let heldMax = cycle.context.options.scope == .all ? Self.heldChangesMax : 2 * Self.heldChangesMax
-            if heldChanges.count >= heldMax {
+            if heldFill >= (cycle.context.options.scope == .all ? 1 : 2) {
                 isHeldFull = true
                 sendCycle!.isCut = true
                 sendCycle!.phase = .end

@@ -43,6 +43,8 @@ extension SyncEngineStateMachine {
         let additionsAtQuestion: UInt64
         /// Whether it was among the pending changes when it was given.
         let isTracked: Bool
+        /// About the memory of its record.
+        let byteCount: Int
     }
 
     /// A part of what is held that can be sent now.
@@ -86,8 +88,17 @@ extension SyncEngineStateMachine {
     /// A call for some records or zones may add as many again.
     static let heldChangesMax = 1_000
 
+    /// So many bytes of records count like ``heldChangesMax`` of them: a record may take most of a megabyte.
+    static let heldBytesMax = 16 * 1024 * 1024
+
     /// How long a record whose files are there waits for others, in milliseconds, which then go in one request.
     static let releaseDelay: UInt64 = 1_000
+
+    /// How full the room for what waits is, 1 when the delegate is asked for no more.
+    var heldFill: Double {
+        let bytes = heldChanges.values.reduce(0) { $0 + $1.byteCount }
+        return max(Double(heldChanges.count) / Double(Self.heldChangesMax), Double(bytes) / Double(Self.heldBytesMax))
+    }
 
     // MARK: Before
 
@@ -152,10 +163,13 @@ extension SyncEngineStateMachine {
     ) {
         let additions = sendCycle!.additionsAtQuestion
         heldBatches.append(HeldBatch(batch: batch, additionsAtQuestion: additions))
+        let byteCounts = Dictionary(
+            batch.recordsToSave.map { ($0.recordID, $0.outgoing().savedBytesMax) }, uniquingKeysWith: max)
         for change in batch.changes {
             let id = change.recordID
             heldChanges[id] = HeldChange(
-                change: change, additionsAtQuestion: additions, isTracked: state.recordChanges[id] == change)
+                change: change, additionsAtQuestion: additions, isTracked: state.recordChanges[id] == change,
+                byteCount: byteCounts[id] ?? 0)
         }
         for record in batch.recordsToSave {
             let id = record.recordID
