@@ -234,8 +234,8 @@ extension SyncEngineStateMachine {
         return turn(now: now)
     }
 
-    /// Has the delegate asked once more for a record of which a file is gone, and for what waits for it: many apps remove
-    /// or move files of which they think that they were sent.
+    /// Has the delegate asked once more for a record of which a file is gone, and for what waits for it: many apps
+    /// remove or move files of which they think that they were sent.
     private mutating func asksAgain(_ id: CKRecord.ID, now: UInt64) -> Bool {
         guard heldChanges[id] != nil, !recordsAskedAgain.contains(id),
             // Otherwise it was missing when the delegate gave it.
