@@ -13,8 +13,8 @@ package struct AssetUpload: Hashable, Sendable {
     }
 
     /// The files to upload for the records of a batch. A record that can't be saved, or that has an asset without a
-    /// file, has none here: its save fails, and says why. One of whose files is missing has them all: its upload fails beside
-    /// all else, while its save would first upload the others.
+    /// file, has none here: its save fails, and says why. One of whose files is missing has them all: its upload fails
+    /// beside all else, while its save would first upload the others.
     static func files(of batch: CKSyncEngine.RecordZoneChangeBatch) -> [CKRecord.ID: [AssetUpload]] {
         var files: [CKRecord.ID: [AssetUpload]] = [:]
         for record in batch.recordsToSave where record.mayHoldFiles {
