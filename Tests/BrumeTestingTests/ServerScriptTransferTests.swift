@@ -324,7 +324,7 @@ struct ServerScriptTransferTests {
             let note = try files.note("n", 2_500_000)
             server.script.breakConnection(during: .uploadAsset, .afterBytes(1_500_000))
             phone.save([note], with: engine)
-            try await phone.waitUntilIdle(engine)
+            try await phone.waitUntilIdle(engine, timeout: .seconds(40))
             let uploads = server.calls(.uploadAsset).filter { $0.byteCount > 0 }
             #expect(uploads.map(\.offset) == [0, mebibyte])
             #expect(try await server.dump(of: "ada").contains("photo: asset of 2500000 bytes"))
