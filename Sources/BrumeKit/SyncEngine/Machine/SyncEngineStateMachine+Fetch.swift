@@ -172,16 +172,16 @@ extension SyncEngineStateMachine {
                 if state.ownDeletedZones.contains(deletion.zoneID) {
                     state.ownDeletedZones.remove(deletion.zoneID)
                 } else {
-                    zoneIsGone(deletion.zoneID, now: now)
+                    zoneIsGone(deletion.zoneID)
                 }
             }
-            for deletion in page.deletions { zoneDeletionFetched(deletion.zoneID, now: now) }
+            for deletion in page.deletions { zoneDeletionFetched(deletion.zoneID) }
             for modification in page.modifications {
                 state.unfetchedZones.insert(modification.zoneID)
                 state.unconfirmedZones.remove(modification.zoneID)
                 fetchCycle!.fetchedZones.remove(modification.zoneID)
             }
-            let deletions = earlierDeletions + page.deletions + (page.moreComing ? [] : missingZones(now: now))
+            let deletions = earlierDeletions + page.deletions + (page.moreComing ? [] : missingZones())
             fetchCycle!.hasAllZones = !page.moreComing
             fetchCycle!.phase = page.moreComing ? .databaseOptions : .zoneOptions
             if page.modifications.isEmpty, deletions.isEmpty {
@@ -254,7 +254,7 @@ extension SyncEngineStateMachine {
             fetchCycle!.phase = .databaseOptions
             return
         }
-        zoneIsGone(zoneID, now: now)
+        zoneIsGone(zoneID)
         state.unfetchedZones.insert(zoneID)
         tell(
             .fetchedDatabaseChanges(

@@ -1,29 +1,28 @@
 /// Zones that are deleted, here or elsewhere, and what was to be sent to them.
 extension SyncEngineStateMachine {
     /// Deletions of zones that the device knows and that a fetch from the start, which ends here, did not come across.
-    mutating func missingZones(now: UInt64) -> [CKDatabase.DatabaseChange.Deletion] {
+    mutating func missingZones() -> [CKDatabase.DatabaseChange.Deletion] {
         let zoneIDs = state.unconfirmedZones.list.filter { state.zoneTokens[$0] != nil }
         state.unconfirmedZones = UniqueZones()
-        for zoneID in zoneIDs { zoneIsGone(zoneID, now: now) }
+        for zoneID in zoneIDs { zoneIsGone(zoneID) }
         return zoneIDs.map { .init(zoneID: $0, reason: .deleted) }
     }
 
     /// A zone is gone on the server. Its deletion by this device comes back as well: what was to be sent before that is
     /// gone already, and what was added since is for the zone that takes its place.
-    mutating func zoneDeletionFetched(_ zoneID: CKRecordZone.ID, now: UInt64) {
+    mutating func zoneDeletionFetched(_ zoneID: CKRecordZone.ID) {
         if state.ownDeletedZones.contains(zoneID) {
             state.ownDeletedZones.remove(zoneID)
             state.zoneTokens[zoneID] = nil
             state.unfetchedZones.remove(zoneID)
         } else {
-            zoneIsGone(zoneID, now: now)
+            zoneIsGone(zoneID)
         }
     }
 
     /// Forgets a zone that is gone, with what was to be sent to it. What the delegate adds on hearing of it stays.
-    mutating func zoneIsGone(_ zoneID: CKRecordZone.ID, now: UInt64) {
+    mutating func zoneIsGone(_ zoneID: CKRecordZone.ID) {
         dropRecordChanges(in: zoneID)
-        dropHeldChanges(in: zoneID, now: now)
         state.zoneChanges.remove(zoneID)
         state.zoneTokens[zoneID] = nil
         state.unfetchedZones.remove(zoneID)
@@ -38,8 +37,7 @@ extension SyncEngineStateMachine {
     }
 
     /// Drops what was to be sent to a zone that this device has deleted, but what was added behind the deletion.
-    mutating func dropRecordChanges(ofDeletedZone zoneID: CKRecordZone.ID, now: UInt64) {
-        dropHeldChanges(in: zoneID, now: now)
+    mutating func dropRecordChanges(ofDeletedZone zoneID: CKRecordZone.ID) {
         for change in state.recordChanges.changes where change.recordID.zoneID == zoneID {
             if state.recordsForNextZone.remove(change.recordID) == nil { state.recordChanges.remove(change.recordID) }
         }
