@@ -96,7 +96,7 @@ struct AssetContentsTests {
         }
     }
 
-    @Test("that are damaged further on break a download midway, before the damaged MiB")
+    @Test("that are damaged further on break a download midway, before what is damaged")
     func damagedLater() async throws {
         try await TestServer.run { server in
             let note = try files.note("n", 2_500_000)
@@ -105,7 +105,7 @@ struct AssetContentsTests {
             let database = try server.device(of: "ada").privateCloudDatabase
             let unread = await failure { try await database.record(for: note.recordID) }
             #expect(unread?.code == .assetNotAvailable)
-            #expect(server.calls(.downloadAsset).map(\.byteCount) == [2 * 1024 * 1024])
+            #expect(server.calls(.downloadAsset).map(\.byteCount) == [19 * 128 * 1024])
         }
     }
 
