@@ -390,7 +390,9 @@ struct AssetsFolderTests {
         try move(away + "/assets", to: away + "/moved")
         let fetched = try CommandRun(
             ["records", "get", "Photos", "sea", "--assets", folder.file("x")],
-            environment: environment(token).merging(["BRUME_TIMEOUT": "2"]) { $1 }, in: folder)
+            // A device that has the film in no cache.
+            environment: environment(token).merging(["BRUME_TIMEOUT": "2", "BRUME_STATE": folder.file("new")]) { $1 },
+            in: folder)
         #expect(fetched.status != 0)
         #expect(try await server.end() == ExitCode.diskFailed.rawValue)
         #expect(server.log.contains("was moved or removed while it was in use"))
