@@ -223,7 +223,7 @@ struct AssetsOpening {
             if case .disk = error { throw ServerError(.folder, "\(dataFolder): \(error)") }
             throw ServerError(damaged: dataFolder, error)
         }
-        // Of a folder that is missing each asset is, and is counted below.
+        // Where the whole folder is missing, each of its assets is, and these are counted below.
         if let problem = verification.problems.first(where: { $0.file != BlobFolder.root }) {
             throw ServerError(
                 .damaged,

@@ -89,8 +89,8 @@ final class AssetUpload: Transfer, @unchecked Sendable {
 
     private static let isBusy = ServiceError(
         .zoneBusy,
-        "the upload is still open in another connection, or many wait until the server knows what earlier ones left; try"
-            + " again shortly", retryAfterMilliseconds: 500)
+        "the upload is still open in another connection, or many wait until the server knows what earlier ones left;"
+            + " try again shortly", retryAfterMilliseconds: 500)
 
     // MARK: The content
 

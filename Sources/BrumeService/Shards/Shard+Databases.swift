@@ -60,7 +60,7 @@ extension Shard: DatabaseCacheHost {
     func databaseLeaves(_ loaded: LoadedDatabase) {
         // A device that listened to an empty database will be unknown when it listens again, here or to another one.
         if loaded.database.sequence == 0, loaded.hub.knowsDevices { mayHaveForgottenDevices = true }
-        // Of one that is lost nobody knows what has happened to it since.
+        // A database that is lost may have been changed by its new owner since.
         if !loaded.isLost { departedAssets.leave(loaded.database.id, loaded.database.blobs) }
         // Runs after everything that holds the database in this turn, so that its memory is freed in the
         // background and not here.

@@ -103,7 +103,7 @@ package struct FolderCopy: Sendable {
         } catch {
             throw .disk(error)
         }
-        // Who lost it does not know where the assets are.
+        // Without this file nobody knows where the assets are.
         if namesPlace, !hasPlace { throw .damaged(ManifestFile.missing(AssetPlace.path, sequence: 0)) }
         if namesAssets, !hasAssets { throw .damaged(ManifestFile.missing(BlobFolder.root, sequence: 0)) }
     }

@@ -36,7 +36,7 @@ package final class FolderManifest: Sendable {
         } catch {
             throw .disk(error)
         }
-        // Who opens it so does not ask where assets are.
+        // A folder that is opened like this is not asked where its assets are.
         names.insert(BlobFolder.root)
         if let damage = file.missing(from: names).first { throw .damaged(damage) }
         return FolderManifest(file, on: disk, isChanged: false)

@@ -126,7 +126,7 @@ package struct ManifestFile: Equatable, Sendable {
 
     /// The files that are named, and not among `names`; sorted.
     func missing(from names: Set<String>) -> [Damage] {
-        // Who has lost the place of the assets does not know where their folder has to be.
+        // Where the place of the assets is lost, nobody knows where their folder has to be.
         let losesPlace = files[AssetPlace.path] != nil && !names.contains(AssetPlace.path)
         return files.filter { name, _ in
             !names.contains(name) && !(losesPlace && name == BlobFolder.root)

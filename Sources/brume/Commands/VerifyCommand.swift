@@ -22,9 +22,11 @@ enum VerifyCommand {
             touched. Nothing is deleted, and devices that saw what is lost fetch from the start, by themselves.
             """,
             """
-            Assets on another disk (brume serve --assets) are verified where the data folder knows them to be, or --assets names. With \
-            --accept-loss, --assets names where they are from now on, though some are missing there: a disk in place of one that is \
-            lost for good (which asks if it may be the folder on which that one is mounted), or the data folder itself; or one of another state of the data folder, which a start refuses. Clients that fetch a missing one get assetNotAvailable.
+            Assets on another disk (brume serve --assets) are verified where the data folder knows them to be, or where \
+            --assets names. With --accept-loss, --assets names where they are from now on, though some are missing there: \
+            a disk in place of one that is lost for good, the data folder itself, or a folder of another state of the data \
+            folder, which a start refuses. It asks first where DIR may be the folder on which the lost disk was mounted. \
+            Clients that fetch a missing asset get assetNotAvailable.
             """,
         ],
         body: .blocking(run))

@@ -88,7 +88,7 @@ struct AssetsFolderTests {
             #expect(try place(data) == own && place(other) == holder)
             // Nor are assets taken back with it.
             #expect(throws: ServerError.self) { try open(data) }
-            // Who accepts that makes them a pair.
+            // Accepting that makes them a pair.
             try AssetsFolder.open(for: data, at: other, acceptingLoss: true).release()
             #expect(try open(other) == other)
         }
