@@ -14,6 +14,13 @@ package struct Arrivals<Element: AnyObject> {
     /// All of them, as they are now.
     package var all: [Element] { elements.compactMap { $0 } }
 
+    /// What they come to together, without an array of them.
+    package func sum(_ value: (Element) -> Int) -> Int {
+        var sum = 0
+        for case let element? in elements { sum += value(element) }
+        return sum
+    }
+
     /// Adds an object, unless it is there.
     package mutating func insert(_ element: Element) {
         let id = ObjectIdentifier(element)

@@ -86,10 +86,10 @@ final class SessionTable: @unchecked Sendable {
     }
 
     /// Calls in flight.
-    var unaryCallCount: Int { sessions.all.reduce(0) { $0 + $1.unaryCallCount } }
+    var unaryCallCount: Int { sessions.sum { $0.unaryCallCount } }
 
     /// Bytes of answers under way that count as output of sessions.
-    var heldByteCount: Int { sessions.all.reduce(0) { $0 + ($1.client?.heldByteCount ?? 0) } }
+    var heldByteCount: Int { sessions.sum { $0.client?.heldByteCount ?? 0 } }
 
     /// Adds what the sessions hold and what was counted.
     func addFigures(to figures: inout ServerFigures) {

@@ -17,7 +17,11 @@ extension SimulatedDevice {
         let byteCount = generator.oneIn(8) ? 1_500_000 : Int.random(in: 0...90_000, using: &generator)
         let (number, other) = (UInt8.random(in: 0...255, using: &generator), generator.oneIn(3))
         // Some contents come again, from the same device and from others.
-        return (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 / 251) ^ (other ? number : 7) }
+        let mask = other ? number : 7
+        return [UInt8](unsafeUninitializedCapacity: byteCount) { bytes, count in
+            for index in 0..<byteCount { bytes[index] = UInt8(truncatingIfNeeded: index / 251) ^ mask }
+            count = byteCount
+        }
     }
 
     func transferAsset() {
@@ -92,8 +96,13 @@ extension SimulatedDevice {
         while case .upload(let request, let content, let sent)? = assetTransfers[id], sent >= 0 {
             let next = min(sent + Limits.assetChunkBytes, content.count)
             let isEnd = sent == content.count
-            guard let checksum = AssetChecksum(SHA256.digest(content)) else { return }
-            let message: UploadMessage = isEnd ? .end(checksum) : .content(Array(content[sent..<next]))
+            let message: UploadMessage
+            if isEnd {
+                guard let checksum = AssetChecksum(SHA256.digest(content)) else { return }
+                message = .end(checksum)
+            } else {
+                message = .content(Array(content[sent..<next]))
+            }
             guard sendTransfer(id, coder.encodeUploadMessage(message)) else { return }
             // Nothing follows on the end.
             assetTransfers[id] = .upload(request, content: content, sent: isEnd ? -1 : next)

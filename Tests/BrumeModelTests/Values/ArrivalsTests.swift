@@ -29,6 +29,7 @@ struct ArrivalsTests {
             #expect(arrivals.count == expected.count, "seed \(seed)")
         }
         #expect(arrivals.all.map(\.number) == expected.map(\.number), "seed \(seed)")
+        #expect(arrivals.sum { $0.number } == expected.reduce(0) { $0 + $1.number }, "seed \(seed)")
         arrivals.removeAll()
         #expect(arrivals.count == 0 && arrivals.all.isEmpty)
     }
