@@ -63,7 +63,7 @@ struct SimulationTests {
             #expect(traces.withLock { $0[seed] } == report.trace, "seed \(seed)")
             expected.add(report)
         }
-        #expect(total.figures == expected.figures)
+        #expect(total.figures == expected.figures && total.trace == expected.trace)
         #expect(begun.withLock { Set($0.values) } == [0, 1, 2])
     }
 

@@ -5,6 +5,7 @@ package struct SimulationReport: Sendable {
     package var violation: String?
     /// Why the run could not be completed; nothing is known about its promises then.
     package internal(set) var resourceFailure: String?
+    /// A hash of what happened, the same whenever and wherever the seed is run; of several runs, the sum of theirs.
     package var trace: UInt64 = 0
     package var operations = 0
     package var answers = 0
@@ -68,6 +69,7 @@ package struct SimulationReport: Sendable {
 
     /// The figures of several runs together.
     package mutating func add(_ other: SimulationReport) {
+        trace &+= other.trace
         operations += other.operations
         answers += other.answers
         commits += other.commits
