@@ -5,7 +5,8 @@ public import Foundation
 ///
 /// A save uploads the file first, and then the record that names it. A file that is edited meanwhile fails the save
 /// with `assetFileModified`, one that can't be read with `assetFileNotFound`; what did not change since the record was
-/// fetched or saved is not uploaded again. Only the bytes are kept, not the file's name.
+/// fetched or saved is not uploaded again. Only the bytes are kept, not the file's name. A `CKSyncEngine` saves and
+/// fetches other records while it uploads.
 ///
 /// A fetch downloads the assets of the fields that it asks for, and hands the record out when they are complete and
 /// checked. ``fileURL`` is then a file in the SDK's cache: read-only, there as long as this instance or its record

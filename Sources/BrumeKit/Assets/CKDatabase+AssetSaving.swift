@@ -21,13 +21,16 @@ extension CKDatabase {
 
     /// The part of a modification with the files of its records uploaded, a few at a time.
     ///
-    /// - Parameter progress: Gets what share of a record's files the server was sent.
+    /// - Parameters:
+    ///   - progress: Gets what share of a record's files the server was sent.
+    ///   - known: What was uploaded of the records' files before.
     /// - Returns: The part, and the results of what is not sent: records whose files can't be uploaded, and with them
     ///   their zones, where all of a zone is saved or nothing.
     /// - Throws: What ends the whole request: no connection, or a transfer that broke. All else fails the record alone,
     ///   such as a server that keeps no assets.
     func uploadingAssets(
-        of part: RecordModification.Part, _ options: CallOptions, _ progress: TransferProgress
+        of part: RecordModification.Part, _ options: CallOptions, _ progress: TransferProgress,
+        _ known: [CKRecord.ID: [URL: Asset]] = [:]
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         guard part.zones.contains(where: { $0.saves.contains { !$0.sent.local.assets.isEmpty } }) else {
             return (part, ([:], [:]))
@@ -65,6 +68,7 @@ extension CKDatabase {
                     : failed.contains(record.recordID)
             }
             if isLost { return nil }
+            if file.expected == nil, let asset = known[record.recordID]?[file.url] { return asset }
             do throws(CKError) {
                 return try await account.upload(
                     file.url, to: zone.id.modelID, of: scope, expecting: file.expected, options: options
@@ -91,7 +95,7 @@ extension CKDatabase {
 extension CKError {
     /// Whether records without files can't be saved either. A server whose disk is nearly full, or that has too much to
     /// do, refuses uploads alone.
-    fileprivate var isOfEveryTransfer: Bool { isOfEveryRequest && code != .serviceUnavailable }
+    var isOfEveryTransfer: Bool { isOfEveryRequest && code != .serviceUnavailable }
 }
 
 extension CKDatabase.RecordModification.Part {

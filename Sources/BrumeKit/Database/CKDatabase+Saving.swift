@@ -101,8 +101,10 @@ extension CKDatabase {
         return RecordModification(parts: parts, unsent: (batch.unsentSaves, batch.unsentDeletions))
     }
 
+    /// - Parameter uploads: The files that are on the server already.
     func send(
-        _ modification: RecordModification, _ options: CallOptions, _ progress: TransferProgress = TransferProgress()
+        _ modification: RecordModification, _ options: CallOptions, _ progress: TransferProgress = TransferProgress(),
+        uploads: [CKRecord.ID: [URL: Asset]] = [:]
     ) async throws(CKError) -> RecordModificationResults {
         var all = modification.unsent
         func take(_ results: RecordModificationResults) {
@@ -110,7 +112,7 @@ extension CKDatabase {
             all.deleteResults.merge(results.deleteResults) { $1 }
         }
         let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
-            let (part, unsent) = try await uploadingAssets(of: part, options, progress)
+            let (part, unsent) = try await uploadingAssets(of: part, options, progress, uploads)
             take(unsent)
             if part.zones.isEmpty { return }
             let results = try await send(part, options)

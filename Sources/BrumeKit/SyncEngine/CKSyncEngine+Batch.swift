@@ -11,13 +11,17 @@ extension CKSyncEngine {
         /// Whether the changes of each zone happen all or not at all.
         public var atomicByZone: Bool
 
+        /// What of the records' files is on the server already, with the receipts by which a save names it.
+        var uploads: [CKRecord.ID: [URL: Asset]] = [:]
+
         /// The changes at the front of a list that fit into one request: 400, 2 MB of what the records' saves send, and
         /// as many large records as the server saves again in one request, however little of each is sent (4 MiB as
         /// they are stored).
         ///
         /// Goes through the changes in their order, once for each record. In a scheduled send it leaves out those that
         /// were added within the last second, or that were added again within it and first within the last five: the
-        /// app may not have committed what they are about. The engine's next send has them.
+        /// app may not have committed what they are about. The engine's next send has them. Always left out are changes
+        /// that were given before, wait for their files and were not added again since.
         ///
         /// - Parameters:
         ///   - pendingChanges: The changes; usually the engine's pending ones that are in the scope.

@@ -8,7 +8,7 @@ extension CKSyncEngine {
         }
 
         /// The changes to records that wait to be sent, in the order in which they were added, one for each record.
-        /// What is on its way is not among them.
+        /// What is on its way is not among them; what waits for its files is.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] {
             driver.read { $0.state.recordChanges.changes }
         }

@@ -14,6 +14,7 @@ public protocol CKSyncEngineDelegate: AnyObject, Sendable {
     /// Called again after each batch until it gives nil, and until a batch has failures. Take the changes from
     /// ``CKSyncEngine/State/pendingRecordZoneChanges`` that the context's scope contains, and make the batch with
     /// ``CKSyncEngine/RecordZoneChangeBatch/init(pendingChanges:recordProvider:)``, which keeps to the server's limits.
+    /// Files of the records have to stay where they are until the records are saved or have failed.
     func nextRecordZoneChangeBatch(
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch?

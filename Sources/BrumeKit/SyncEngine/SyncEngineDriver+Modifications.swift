@@ -51,10 +51,7 @@ extension SyncEngineDriver {
         var all = SyncEngineAnswer.RecordResults(saves: [:], deletions: [:])
         let parts = partsByOwner(
             batch.recordsToSave, batch.recordIDsToDelete, database, zoneOfSave: \.recordID.zoneID
-        ) { $0.zoneID }.map { saves, deletions in
-            CKSyncEngine.RecordZoneChangeBatch(
-                recordsToSave: saves, recordIDsToDelete: deletions, atomicByZone: batch.atomicByZone)
-        }
+        ) { $0.zoneID }.map(batch.with)
         do throws(CKError) {
             let failures = try await database.sendEach(of: parts) { (part) throws(CKError) in
                 all.add(try await modifyInParts(part, database).get())
@@ -72,9 +69,11 @@ extension SyncEngineDriver {
     ) async -> Result<SyncEngineAnswer.RecordResults, CKError> {
         let error: CKError
         do {
-            let results = try await database.modifyRecords(
+            let modification = try database.modification(
                 saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, savePolicy: .ifServerRecordUnchanged,
                 atomically: batch.atomicByZone)
+            let results = try await database.boundToAccount.send(
+                modification, database.callOptions, uploads: batch.uploads)
             return .success(
                 .init(
                     saves: results.saveResults.mapValues(\.typed), deletions: results.deleteResults.mapValues(\.typed)))
@@ -142,15 +141,21 @@ extension CKSyncEngine.RecordZoneChangeBatch {
             let zones = Set(recordsToSave.map(\.recordID.zoneID) + recordIDsToDelete.map(\.zoneID))
             guard zones.count > 1 else { return [] }
             return zones.map { zone in
-                Self(
-                    recordsToSave: recordsToSave.filter { $0.recordID.zoneID == zone },
-                    recordIDsToDelete: recordIDsToDelete.filter { $0.zoneID == zone }, atomicByZone: true)
+                with(
+                    recordsToSave.filter { $0.recordID.zoneID == zone },
+                    recordIDsToDelete.filter { $0.zoneID == zone })
             }
         }
         guard itemCount > 1 else { return [] }
-        return halves(recordsToSave, recordIDsToDelete).map {
-            Self(recordsToSave: $0, recordIDsToDelete: $1, atomicByZone: false)
-        }
+        return halves(recordsToSave, recordIDsToDelete).map(with)
+    }
+
+    /// A batch of the same kind of some of the items.
+    fileprivate func with(_ saves: [CKRecord], _ deletions: [CKRecord.ID]) -> Self {
+        var batch = self
+        batch.recordsToSave = saves
+        batch.recordIDsToDelete = deletions
+        return batch
     }
 }
 

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import Foundation
 
 /// What the engine asks of the server, and what it hears from it.
 extension SyncEngineDriver {
@@ -44,9 +45,28 @@ extension SyncEngineDriver {
                     for case .failure(let error as CKError) in zones.values where error.isTransient { throw error }
                     return zones.compactMapValues { try? $0.get().firstFetchToken }
                 })
+        case .assetFiles(let batch): return .assetFiles(AssetUpload.files(of: batch))
         case .modifyZones(let saves, let deletions): return .modifyZones(await modify(saves, deletions, database))
         case .modifyRecords(let batch): return .modifyRecords(await modify(batch, database))
         }
+    }
+
+    /// Uploads files for records of a zone, by the account that was found last.
+    func upload(_ files: [AssetUpload], to zoneID: CKRecordZone.ID) async -> Result<[URL: Asset], CKError> {
+        let database = boundDatabase.configuredWith(group: read { $0.operationGroup }) { (database: CKDatabase) in
+            database
+        }
+        let (uploads, failure) = await outcomes(
+            of: files, atATime: SyncEngineStateMachine.filesPerRecordMax, endingAt: { _ in true }
+        ) {
+            (file) throws(CKError) -> Asset in
+            try await database.upload(file.url, to: zoneID)
+        }
+        if database.core.account.isEnded { handle { machine, now in machine.accountMayHaveChanged(now: now) } }
+        if let failure { return .failure(failure) }
+        var assets: [URL: Asset] = [:]
+        for (file, upload) in zip(files, uploads) { assets[file.url] = try? upload?.get() }
+        return .success(assets)
     }
 
     private func result<Value>(_ body: () async throws -> Value) async -> Result<Value, CKError> {

@@ -19,6 +19,9 @@ final class SyncEngineDriver: Sendable {
         var request: (id: UInt64, task: Task<Void, Never>)?
         /// A request to cancel that another thread is about to begin.
         var cancelledRequestID: UInt64?
+        /// Uploads under way, and those to cancel that another thread is about to begin.
+        var uploads: [UInt64: Task<Void, Never>] = [:]
+        var cancelledUploadIDs: Set<UInt64> = []
         var timer: Task<Void, Never>?
         var timerMilliseconds = UInt64.max
         var listener: Task<Void, Never>?
@@ -85,7 +88,7 @@ final class SyncEngineDriver: Sendable {
     func stop() {
         let (tasks, callers, waiters) = held.withLock { held in
             held.isStopped = true
-            let tasks = [held.request?.task, held.timer, held.listener].compactMap { $0 }
+            let tasks = [held.request?.task, held.timer, held.listener].compactMap { $0 } + held.uploads.values
             let callers = held.callers.values.map { $0 }
             held.callers = [:]
             return (tasks, callers, exchange(&held.restWaiters, with: [:]).values)
@@ -270,6 +273,13 @@ final class SyncEngineDriver: Sendable {
                 return request.task
             }
             task?.cancel()
+        case .upload(let id, let zoneID, let files): beginUpload(id, zoneID, files)
+        case .cancelUpload(let id):
+            let task = held.withLock { held in
+                if held.uploads[id] == nil { held.cancelledUploadIDs.insert(id) }
+                return held.uploads[id]
+            }
+            task?.cancel()
         case .ask(let question): ask(question)
         case .listen: listen()
         case .finish(let id, let result):
@@ -288,6 +298,21 @@ final class SyncEngineDriver: Sendable {
             return held.isStopped || held.cancelledRequestID == id
         }
         if isCancelled { task.cancel() }
+    }
+
+    private func beginUpload(_ id: UInt64, _ zoneID: CKRecordZone.ID, _ files: [AssetUpload]) {
+        held.withLock { held in
+            if held.isStopped || held.cancelledUploadIDs.remove(id) != nil { return }
+            // It ends behind this block, as it needs the lock for that.
+            held.uploads[id] = Task {
+                let result = await self.upload(files, to: zoneID)
+                self.handle { machine, now in machine.uploadEnded(id, result, now: now) }
+                self.held.withLock { held in
+                    held.uploads[id] = nil
+                    held.cancelledUploadIDs.remove(id)
+                }
+            }
+        }
     }
 
     private func armTimer() {

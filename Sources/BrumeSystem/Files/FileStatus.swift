@@ -31,6 +31,13 @@ package struct FileVersion: Hashable, Sendable {
     package let modifiedNanoseconds: Int64
     package let inode: UInt64
     package let device: UInt64
+
+    package init(byteCount: Int, modifiedNanoseconds: Int64, inode: UInt64, device: UInt64) {
+        self.byteCount = byteCount
+        self.modifiedNanoseconds = modifiedNanoseconds
+        self.inode = inode
+        self.device = device
+    }
 }
 
 extension FileSystem {

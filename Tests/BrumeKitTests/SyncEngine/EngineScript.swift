@@ -1,4 +1,6 @@
 @testable import BrumeKit
+import BrumeModel
+import BrumeSystem
 import Foundation
 
 /// Runs a sync engine's machine against a scripted server and a scripted delegate, and writes down what happens.
@@ -11,11 +13,15 @@ final class EngineScript {
     var server: (SyncEngineRequest) -> SyncEngineAnswer? = EngineScript.friendlyServer
     var onEvent: (CKSyncEngine.Event) -> Void = { _ in }
     var onBatch: ((CKSyncEngine.SendChangesContext) -> CKSyncEngine.RecordZoneChangeBatch?)?
+    var makeRecord: (CKRecord.ID) -> CKRecord = { CKRecord(recordType: "Note", recordID: $0) }
+    var isAtomic = false
     var onOptions: (CKSyncEngine.FetchChangesContext) -> CKSyncEngine.FetchChangesOptions = { $0.options }
     var isDelegateThere = true
     /// Leaves questions to the delegate open.
     var holdsQuestions = false
     var openRequestID: UInt64?
+    /// The uploads under way, by the names of their files.
+    private(set) var openUploads: [String: (id: UInt64, files: [AssetUpload])] = [:]
     var openQuestion: SyncEngineQuestion?
     private var lastCall: UInt64 = 0
     private var todo: [SyncEngineStateMachine.Action] = []
@@ -36,6 +42,8 @@ final class EngineScript {
     // MARK: Events
 
     func start() { perform(machine.started(now: now)) }
+
+    func cancelOperations() { perform(machine.operationsCancelled(now: now)) }
 
     @discardableResult
     func fetch(_ scope: CKSyncEngine.FetchChangesOptions.Scope = .all) -> UInt64 {
@@ -92,6 +100,33 @@ final class EngineScript {
         perform(machine.answered(id, answer, now: now))
     }
 
+    /// An upload ends.
+    func endUpload(_ names: String, _ error: CKError? = nil) {
+        guard let (id, files) = openUploads.removeValue(forKey: names) else { return log.append("no \(names)") }
+        perform(machine.uploadEnded(id, error.map { .failure($0) } ?? .success(Self.assets(files)), now: now))
+    }
+
+    static func assets(_ files: [AssetUpload]) -> [URL: Asset] {
+        let checksum = AssetChecksum([UInt8](repeating: 7, count: AssetChecksum.byteCount))!
+        return Dictionary(
+            uniqueKeysWithValues: files.map { ($0.url, Asset(checksum: checksum, byteCount: 1, generation: 1)) })
+    }
+
+    /// The files of a batch, which need not be there. Films are large.
+    static func files(of batch: CKSyncEngine.RecordZoneChangeBatch) -> [CKRecord.ID: [AssetUpload]] {
+        var files: [CKRecord.ID: [AssetUpload]] = [:]
+        for record in batch.recordsToSave {
+            let urls = record.outgoing().filesToUpload?.map(\.url) ?? []
+            if urls.isEmpty { continue }
+            files[record.recordID] = urls.map { url in
+                let byteCount = url.lastPathComponent.hasPrefix("film") ? 100 << 20 : 1
+                let version = FileVersion(byteCount: byteCount, modifiedNanoseconds: 1, inode: 1, device: 1)
+                return AssetUpload(url: url, version: version)
+            }
+        }
+        return files
+    }
+
     /// The delegate answers the open question.
     func reply() {
         let question = openQuestion!
@@ -128,6 +163,14 @@ final class EngineScript {
                 openRequestID = id
             }
         case .cancelRequest: log.append("> cancel")
+        case .upload(let id, _, let files):
+            let names = files.map(\.url.lastPathComponent).joined(separator: " ")
+            log.append("> upload \(names)")
+            openUploads[names] = (id, files)
+        case .cancelUpload(let id):
+            guard let names = openUploads.first(where: { $0.value.id == id })?.key else { break }
+            log.append("> cancel \(names)")
+            openUploads[names] = nil
         case .ask(let question):
             switch question {
             case .event(let event): log.append("\(event)")
@@ -160,10 +203,11 @@ final class EngineScript {
     }
 
     private func allPending(_ context: CKSyncEngine.SendChangesContext) -> CKSyncEngine.RecordZoneChangeBatch? {
-        var batch = CKSyncEngine.RecordZoneChangeBatch(recordsToSave: [], recordIDsToDelete: [])
-        for change in pending.filter({ context.options.scope.contains($0) }).prefix(400) {
+        var batch = CKSyncEngine.RecordZoneChangeBatch(atomicByZone: isAtomic)
+        let changes = pending.filter { context.options.scope.contains($0) && !machine.holdsBack($0, now: now) }
+        for change in changes.prefix(400) {
             switch change {
-            case .saveRecord(let id): batch.recordsToSave.append(CKRecord(recordType: "Note", recordID: id))
+            case .saveRecord(let id): batch.recordsToSave.append(makeRecord(id))
             case .deleteRecord(let id): batch.recordIDsToDelete.append(id)
             }
         }
@@ -189,6 +233,7 @@ final class EngineScript {
                         saves: Dictionary(
                             uniqueKeysWithValues: saves.map { ($0.zoneID, .success(withToken($0.zoneID))) }),
                         deletions: Dictionary(uniqueKeysWithValues: deletions.map { ($0, .success(())) }))))
+        case .assetFiles(let batch): .assetFiles(files(of: batch))
         case .modifyRecords(let batch): saved(batch)
         }
     }
@@ -213,6 +258,13 @@ final class EngineScript {
         var results = SyncEngineAnswer.RecordResults(saves: [:], deletions: [:])
         for record in batch.recordsToSave {
             results.saves[record.recordID] = errors[record.recordID].map { .failure($0) } ?? .success(record)
+            if errors[record.recordID] != nil || record.snapshot.local.assets.isEmpty && record.parent == nil {
+                continue
+            }
+            let sent = record.snapshot
+            let version = CKRecordState.Version(
+                changeTag: "1", creator: "_ada", creationDate: nil, modifier: "_ada", modificationDate: Date())
+            record.updateState { $0.saved(as: version, parent: sent.parent, fields: nil, sent: sent) }
         }
         for id in batch.recordIDsToDelete {
             results.deletions[id] = errors[id].map { .failure($0) } ?? .success(())
@@ -257,6 +309,7 @@ final class EngineScript {
         case .firstFetchTokens(let zones): "firstFetchTokens(\(zones.map(\.zoneName)))"
         case .modifyZones(let saves, let deletions):
             "modifyZones(\(saves.map(\.zoneID.zoneName)), \(deletions.map(\.zoneName)))"
+        case .assetFiles: "assetFiles"
         case .modifyRecords(let batch):
             "modifyRecords(\(batch.recordsToSave.map(\.recordID.recordName)), "
                 + "\(batch.recordIDsToDelete.map(\.recordName)))"

@@ -9,6 +9,8 @@ final class NotesDevice: CKSyncEngineDelegate {
         var text: String
         /// The version on the server that this one came from.
         var record: CKRecord?
+        /// A picture that is to be saved with it.
+        var picture: URL?
     }
 
     private struct Watch: Sendable {
@@ -100,6 +102,11 @@ final class NotesDevice: CKSyncEngineDelegate {
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(id)])
     }
 
+    func write(_ text: String, picture: URL, _ id: CKRecord.ID) {
+        held.withLock { $0.notes[id, default: Note(text: "")].picture = picture }
+        write(text, id)
+    }
+
     /// What ``write(_:_:)`` does in one step, as an app whose database adds the change within a transaction: the note
     /// is not there to be read before its commit.
     func beginWriting(_ ids: [CKRecord.ID]) {
@@ -168,7 +175,12 @@ final class NotesDevice: CKSyncEngineDelegate {
     }
 
     private func sentChanges(_ sent: CKSyncEngine.Event.SentRecordZoneChanges, _ engine: CKSyncEngine) {
-        for record in sent.savedRecords { held.withLock { $0.notes[record.recordID]?.record = record } }
+        for record in sent.savedRecords {
+            held.withLock { held in
+                held.notes[record.recordID]?.record = record
+                held.notes[record.recordID]?.picture = nil
+            }
+        }
         for failure in sent.failedRecordSaves {
             let id = failure.record.recordID
             switch failure.error.code {
@@ -208,6 +220,7 @@ final class NotesDevice: CKSyncEngineDelegate {
             }
             let record = note.record.flatMap { $0.copy() as? CKRecord } ?? CKRecord(recordType: "Note", recordID: id)
             record["text"] = note.text
+            if let picture = note.picture { record["picture"] = CKAsset(fileURL: picture) }
             if let body = self.held.withLock({ $0.onProvide }) { await body(id, syncEngine) }
             return record
         }

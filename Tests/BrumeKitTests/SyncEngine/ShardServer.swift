@@ -150,6 +150,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
         }
         defer { deliverPushes() }
         switch request {
+        case .assetFiles: preconditionFailure("a server was asked for a device's files")
         case .account: return .account(.success(user(device)))
         case .subscription:
             let subscription = Subscription(id: "CKSyncEngine", kind: .database(recordType: ""))

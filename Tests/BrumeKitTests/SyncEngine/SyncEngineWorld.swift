@@ -15,6 +15,10 @@ final class SyncEngineWorld {
         var deletions = false
         var zoneDeletions = false
         var expiry = true
+        /// Notes have pictures.
+        var files = true
+        /// Every other note is the child of the one before it. Nothing is deleted then.
+        var parents = false
     }
 
     var generator: SeededGenerator
@@ -110,6 +114,8 @@ final class SyncEngineWorld {
         let truth = server.words
         if turns >= 200_000 { problems.append("does not come to rest") }
         for device in devices {
+            if !device.uploads.isEmpty { problems.append("\(device.name) still uploads") }
+            if !device.machine.heldBatches.isEmpty { problems.append("\(device.name) still holds records") }
             if !device.machine.state.unsentRecordChanges.isEmpty || !device.machine.state.unsentZoneChanges.isEmpty {
                 problems.append("\(device.name) still has \(device.machine.state.unsentRecordChanges) to send")
             }
@@ -209,6 +215,7 @@ final class ModelServer: WorldServer {
 
     private func answer(_ request: SyncEngineRequest, pageSize: Int) -> SyncEngineAnswer {
         switch request {
+        case .assetFiles: preconditionFailure("a server was asked for a device's files")
         case .account: return .account(.success("_ada"))
         case .subscription: return .subscription(.success(()))
         case .databaseChanges(let token):
@@ -280,8 +287,12 @@ final class ModelServer: WorldServer {
             return .modifyZones(.success(results))
         case .modifyRecords(let batch):
             var results = SyncEngineAnswer.RecordResults(saves: [:], deletions: [:])
-            for record in batch.recordsToSave { results.saves[record.recordID] = save(record) }
+            let before = zones
+            let saves =
+                batch.recordsToSave.filter { $0.parent == nil } + batch.recordsToSave.filter { $0.parent != nil }
+            for record in saves { results.saves[record.recordID] = save(record) }
             for id in batch.recordIDsToDelete { results.deletions[id] = delete(id) }
+            if batch.atomicByZone { results.failWholeZones { zone in zones[zone] = before[zone] } }
             onCommit()
             return .modifyRecords(.success(results))
         }
@@ -294,6 +305,9 @@ final class ModelServer: WorldServer {
     private func save(_ record: CKRecord) -> Result<CKRecord, CKError> {
         let id = record.recordID
         guard zones[id.zoneID] != nil else { return .failure(CKError(.zoneNotFound)) }
+        if let parent = record.parent?.recordID.recordName, zones[id.zoneID]!.records[parent] == nil {
+            return .failure(CKError(.referenceViolation))
+        }
         let tag = zones[id.zoneID]!.records[id.recordName]?.tag
         if tag == nil, record.recordChangeTag != nil { return .failure(CKError(.unknownItem)) }
         guard tag.map(String.init) == record.recordChangeTag else {
@@ -338,5 +352,21 @@ final class ModelServer: WorldServer {
 
     private static func numbers(_ token: CKServerChangeToken) -> [UInt64] {
         String(decoding: token.bytes, as: UTF8.self).split(separator: ":").map { UInt64($0)! }
+    }
+}
+
+extension SyncEngineAnswer.RecordResults {
+    /// Fails all of a zone in which something failed.
+    fileprivate mutating func failWholeZones(undo: (CKRecordZone.ID) -> Void) {
+        var failed: Set<CKRecordZone.ID> = []
+        for (id, result) in saves { if case .failure = result { failed.insert(id.zoneID) } }
+        for (id, result) in deletions { if case .failure = result { failed.insert(id.zoneID) } }
+        for zone in failed { undo(zone) }
+        for (id, result) in saves where failed.contains(id.zoneID) {
+            if case .success = result { saves[id] = .failure(CKError(.batchRequestFailed)) }
+        }
+        for (id, result) in deletions where failed.contains(id.zoneID) {
+            if case .success = result { deletions[id] = .failure(CKError(.batchRequestFailed)) }
+        }
     }
 }

@@ -50,7 +50,7 @@ struct SyncEngineWorldTests {
 
     @Test("lose no edit and end alike on the server's own shards, which die in the midst of requests as well")
     func editsOnShards() throws {
-        let trials = try runOnShards(devices: 3, .init())
+        let trials = try runOnShards(devices: 3, .init(parents: true))
         expectTrials(trials)
     }
 
@@ -63,6 +63,11 @@ struct SyncEngineWorldTests {
     @Test("lose no edit and end alike, with crashes, cuts, conflicts and expired tokens")
     func edits() {
         run(devices: 2, .init())
+    }
+
+    @Test("save no record before its parent, whichever of them waits for files")
+    func parents() {
+        run(devices: 2, .init(parents: true))
     }
 
     @Test("lose no edit of what nobody deleted, with deletions too")

@@ -1,4 +1,5 @@
 @testable import BrumeKit
+import BrumeModel
 import Foundation
 
 /// A device of a ``SyncEngineWorld``: an app, whose notes and engine state are on its disk, and the machine of its
@@ -9,6 +10,8 @@ final class WorldDevice {
         var record: CKRecord?
         /// The engine has begun the zone's fetch anew, and did not come across the note yet.
         var isUnconfirmed = false
+        /// The picture that the user has given it, until the server has it.
+        var picture: String?
     }
 
     let name: String
@@ -30,6 +33,12 @@ final class WorldDevice {
     private var timer: UInt64?
     private var lastWord = 0
     private var lastCall: UInt64 = 0
+    private var lastPicture = 0
+    private var lastBatch = 0
+    /// The numbers of the batches in which records were given last.
+    private var batches: [CKRecord.ID: Int] = [:]
+    /// Under way.
+    private(set) var uploads: [UInt64: [AssetUpload]] = [:]
 
     init(name: String, world: SyncEngineWorld) {
         self.name = name
@@ -56,6 +65,8 @@ final class WorldDevice {
         isSending = false
         openZone = nil
         timer = nil
+        uploads = [:]
+        batches = [:]
         let state = savedState.map { try! JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0).state }
         machine = SyncEngineStateMachine(
             state: state, isAutomatic: true, seed: UInt64.random(in: .min ... .max, using: &world.generator))
@@ -89,12 +100,26 @@ final class WorldDevice {
 
     func edit() {
         let id = anyID()
+        if let parent = parent(of: id), notes[parent] == nil { edit(parent) }
+        edit(id)
+    }
+
+    private func edit(_ id: CKRecord.ID) {
         lastWord += 1
         let word = "\(name).\(lastWord)"
         notes[id, default: Note(words: [])].words.insert(word)
         world.words[id, default: []].insert(word)
         world.note("\(name) edits \(id.recordName) in \(id.zoneID.zoneName): \(word)")
+        if world.faults.files, world.chance(30) {
+            lastPicture += 1
+            notes[id]!.picture = world.chance(80) ? "\(name).\(lastPicture)" : nil
+        }
         change { $0.add([.saveRecord(id)], now: $1) }
+    }
+
+    private func parent(of id: CKRecord.ID) -> CKRecord.ID? {
+        guard world.faults.parents, let number = Int(id.recordName.dropFirst()), number % 2 == 1 else { return nil }
+        return CKRecord.ID(recordName: "n\(number - 1)", zoneID: id.zoneID)
     }
 
     func deleteNote() {
@@ -127,6 +152,8 @@ final class WorldDevice {
             switch action {
             case .request(let id, let request): begin(id, request)
             case .ask(let question): ask(question)
+            case .upload(let id, _, let files): upload(id, files)
+            case .cancelUpload(let id): uploads[id] = nil
             case .cancelRequest, .listen, .finish: break
             }
         }
@@ -144,6 +171,15 @@ final class WorldDevice {
         if openRequest != nil || isAsked { problems.append("\(name) does two things at a time") }
         openRequest = id
         let life = life
+        if case .assetFiles(let batch) = request {
+            return world.after(UInt64.random(in: 0...3, using: &world.generator)) {
+                guard self.life == life else { return }
+                self.openRequest = nil
+                let answer = SyncEngineAnswer.assetFiles(EngineScript.files(of: batch))
+                self.perform(self.machine.answered(id, answer, now: self.world.now))
+            }
+        }
+        if case .modifyRecords(let batch) = request { checkFiles(of: batch) }
         let fault = world.faults.cuts && !world.isCalm ? Int.random(in: 0..<100, using: &world.generator) : 100
         let there = UInt64.random(in: 1...20, using: &world.generator)
         let back = UInt64.random(in: 1...20, using: &world.generator)
@@ -166,6 +202,49 @@ final class WorldDevice {
                 guard self.life == life else { return }
                 self.openRequest = nil
                 self.perform(self.machine.answered(id, answer, now: self.world.now))
+            }
+        }
+    }
+
+    /// Takes a while, and may fail, or have come to its end when it is cancelled.
+    private func upload(_ id: UInt64, _ files: [AssetUpload]) {
+        world.note("\(name) uploads \(files.map(\.url.lastPathComponent))")
+        uploads[id] = files
+        if uploads.count > 4 { problems.append("\(name) uploads \(uploads.count) at a time") }
+        let life = life
+        var result = Result<[URL: Asset], CKError>.success(EngineScript.assets(files))
+        if world.faults.cuts, !world.isCalm {
+            switch Int.random(in: 0..<100, using: &world.generator) {
+            case 0..<6: result = .failure(CKError(.networkFailure))
+            case 6..<12: result = .failure(CKError(.zoneBusy, message: "", retryAfterSeconds: 0.2))
+            case 12..<16: result = .failure(CKError(.quotaExceeded))
+            default: break
+            }
+        }
+        world.after(UInt64.random(in: 1...(world.chance(20) ? 3_000 : 60), using: &world.generator)) {
+            guard self.life == life, self.uploads.removeValue(forKey: id) != nil || self.world.chance(30) else {
+                return
+            }
+            self.world.note("\(self.name) has uploaded \(files.map(\.url.lastPathComponent)): \(result)")
+            self.perform(self.machine.uploadEnded(id, result, now: self.world.now))
+        }
+    }
+
+    /// No record is sent before its files are with the server, or while its new parent waits for files that was given
+    /// with it or before.
+    private func checkFiles(of batch: CKSyncEngine.RecordZoneChangeBatch) {
+        for record in batch.recordsToSave {
+            let needed = record.outgoing().filesToUpload?.map(\.url) ?? []
+            let given = batch.uploads[record.recordID] ?? [:]
+            if needed.contains(where: { given[$0] == nil }) {
+                problems.append("\(name) sends \(record.recordID.recordName) without its files")
+            }
+            let held = machine.heldBatches.flatMap(\.batch.recordsToSave)
+            if held.contains(where: { parent in
+                parent.recordID == record.parent?.recordID && parent.recordChangeTag == nil
+                    && batches[parent.recordID, default: 0] <= batches[record.recordID, default: 0]
+            }) {
+                problems.append("\(name) sends \(record.recordID.recordName) before its parent")
             }
         }
     }
@@ -205,6 +284,7 @@ final class WorldDevice {
         case .zoneChanges: .zoneChanges(.failure(error))
         case .firstFetchTokens: .firstFetchTokens(.failure(error))
         case .modifyZones: .modifyZones(.failure(error))
+        case .assetFiles: .assetFiles([:])
         case .modifyRecords: .modifyRecords(.failure(error))
         }
     }
@@ -236,8 +316,12 @@ final class WorldDevice {
     }
 
     private func batch(_ context: CKSyncEngine.SendChangesContext) -> CKSyncEngine.RecordZoneChangeBatch? {
-        var batch = CKSyncEngine.RecordZoneChangeBatch(recordsToSave: [], recordIDsToDelete: [])
-        for change in machine.state.recordChanges.changes.prefix(3) {
+        var batch = CKSyncEngine.RecordZoneChangeBatch(atomicByZone: world.chance(20))
+        // As the SDK's own batches do; others give what waits for its files once more.
+        let isOwn = world.chance(20)
+        let now = world.now
+        for change in machine.state.recordChanges.changes where batch.itemCount < 3 {
+            if !isOwn, machine.waitsForFiles(change) { continue }
             switch change {
             case .saveRecord(let id):
                 guard let note = notes[id] else {
@@ -247,10 +331,18 @@ final class WorldDevice {
                 let record =
                     note.record.flatMap { $0.copy() as? CKRecord } ?? CKRecord(recordType: "Note", recordID: id)
                 record["words"] = note.words.sorted().joined(separator: " ")
+                record.parent = parent(of: id).map { CKRecord.Reference(recordID: $0, action: .none) }
+                if let picture = note.picture {
+                    // Some apps write a file of a new name each time.
+                    let name = world.chance(20) ? "\(picture).\(now)" : picture
+                    record["picture"] = CKAsset(fileURL: URL(fileURLWithPath: "/pictures/\(name)"))
+                }
                 batch.recordsToSave.append(record)
             case .deleteRecord(let id): batch.recordIDsToDelete.append(id)
             }
         }
+        lastBatch += 1
+        for id in batch.itemIDs { batches[id] = lastBatch }
         return batch.itemCount == 0 ? nil : batch
     }
 
@@ -285,6 +377,10 @@ final class WorldDevice {
             for record in sent.savedRecords {
                 notes[record.recordID]?.record = record
                 notes[record.recordID]?.isUnconfirmed = false
+                if world.chance(50) { notes[record.recordID]?.picture = nil }
+            }
+            for (id, error) in sent.failedRecordDeletes where error.code == .batchRequestFailed {
+                if notes[id] == nil { change { $0.add([.deleteRecord(id)], now: $1) } }
             }
             for failure in sent.failedRecordSaves { mend(failure.record, failure.error) }
         default: break
@@ -313,6 +409,12 @@ final class WorldDevice {
         case .unknownItem:
             notes[id]?.record = nil
             change { $0.add([.saveRecord(id)], now: $1) }
+        case .quotaExceeded, .batchRequestFailed:
+            guard notes[id] != nil else { return }
+            if error.code == .quotaExceeded { notes[id]!.picture = nil }
+            change { $0.add([.saveRecord(id)], now: $1) }
+        // The parent failed for a reason of its own, and was added again behind it.
+        case .referenceViolation: change { $0.add([.saveRecord(id)], now: $1) }
         default: break
         }
     }

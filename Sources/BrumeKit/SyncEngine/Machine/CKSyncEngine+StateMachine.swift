@@ -1,13 +1,18 @@
 /// The decisions of a ``CKSyncEngine``: what to ask of the server and of the delegate, when, and in which order.
 ///
 /// Pure: events come in with the time, actions go out. One thing is under way at a time, a request or a question to the
-/// delegate; ``advance(now:)`` starts the next one when it is over. A fetch or a send is a cycle of such steps.
+/// delegate; ``advance(now:)`` starts the next one when it is over. A fetch or a send is a cycle of such steps. Uploads
+/// of files alone are under way beside them.
 package struct SyncEngineStateMachine: Sendable {
     package enum Action: Sendable {
         /// Ask the server, and come back with ``answered(_:_:now:)``.
         case request(id: UInt64, SyncEngineRequest)
         /// Give up a request, if it is still under way. Its answer is awaited all the same.
         case cancelRequest(id: UInt64)
+        /// Upload files for records of a zone, beside all else, and come back with ``uploadEnded(_:_:now:)``.
+        case upload(id: UInt64, zoneID: CKRecordZone.ID, [AssetUpload])
+        /// Give up an upload. Whether it still comes back is all the same.
+        case cancelUpload(id: UInt64)
         /// Ask the delegate, and come back with ``replied(_:now:)``.
         case ask(SyncEngineQuestion)
         /// Listen to the device's notifications, from now on instead of before.
@@ -87,6 +92,25 @@ package struct SyncEngineStateMachine: Sendable {
     var additions: UInt64 = 0
     /// The addition at which the app last said that it has changes of its own.
     var untrackedAddition: UInt64 = 0
+    /// What waits for files, in the order in which it was given, and by item. Its changes stay pending.
+    var heldBatches: [HeldBatch] = []
+    var heldChanges: [CKRecord.ID: HeldChange] = [:]
+    /// The files of what is held, and of records that are tried again.
+    var uploads: [CKRecord.ID: Upload] = [:]
+    /// The records of uploads that wait for their turn, and of those under way.
+    var waitingUploads: [CKRecord.ID] = []
+    var runningUploads: [UInt64: CKRecord.ID] = [:]
+    var lastUploadID: UInt64 = 0
+    /// Records that the delegate was asked for once more, since a file of them was gone.
+    var recordsAskedAgain: Set<CKRecord.ID> = []
+    /// When it is looked at whether something that was held can be sent; nil: there is no reason.
+    var uploadsDue: UInt64?
+    /// Whether the delegate was not asked for more since too much is held.
+    var isHeldFull = false
+    var waitingSends: [WaitingSend] = []
+    /// Whether the last call for what is held ended with failures of some of it, or of something else.
+    var isNextCallAwaited = false
+
     /// Changes in flight that the app has removed: they don't come back.
     var removedInFlight: Set<CKRecord.ID> = []
     var removedZonesInFlight: Set<CKRecordZone.ID> = []
@@ -133,6 +157,7 @@ package struct SyncEngineStateMachine: Sendable {
             finish([id], .failure(.delegateGone))
         } else {
             calls.append((id, wish))
+            if case .send = wish { isNextCallAwaited = false }
         }
         return turn(now: now)
     }
@@ -150,14 +175,20 @@ package struct SyncEngineStateMachine: Sendable {
             sendCycle!.callIDs.remove(at: index)
             finish([id], .failure(.callCancelled))
             if sendCycle!.callIDs.isEmpty { cancelCycle() }
+        } else if let index = waitingSends.firstIndex(where: { $0.callIDs.contains(id) }) {
+            waitingSends[index].callIDs.removeAll { $0 == id }
+            waitingSends.removeAll { $0.callIDs.isEmpty }
+            finish([id], .failure(.callCancelled))
         }
         return turn(now: now)
     }
 
     /// The app wants everything that is under way to end, and calls that wait not to begin.
     package mutating func operationsCancelled(now: UInt64) -> [Action] {
-        finish(calls.map(\.id), .failure(.operationsCancelled))
+        finish(calls.map(\.id) + waitingSends.flatMap(\.callIDs), .failure(.operationsCancelled))
         calls = []
+        waitingSends = []
+        cancelHeld(.operationsCancelled, now: now)
         cancelCycle()
         return turn(now: now)
     }
@@ -243,6 +274,7 @@ package struct SyncEngineStateMachine: Sendable {
         case .databaseChanges(let result): databaseChangesFetched(result, now: now)
         case .zoneChanges(let result): zoneChangesFetched(result, now: now)
         case .firstFetchTokens(let result): firstFetchTokensFetched(result, now: now)
+        case .assetFiles(let files): assetFilesFound(files)
         case .modifyZones(let result): zonesModified(result, now: now)
         case .modifyRecords(let result): recordsModified(result, now: now)
         }
@@ -264,6 +296,9 @@ package struct SyncEngineStateMachine: Sendable {
             guard let due, due != .max else { return }
             deadline = min(deadline ?? .max, due)
         }
+        if let releaseDue {
+            consider(isAccountKnown && !isAccountCheckWanted ? releaseDue : max(releaseDue, schedule.accountDue))
+        }
         guard isAutomatic else { return deadline }
         if !isAccountKnown || isAccountCheckWanted {
             consider(schedule.accountDue)
@@ -279,12 +314,27 @@ package struct SyncEngineStateMachine: Sendable {
     /// Whether nothing is under way, and nothing is due before a later time.
     package func isAtRest(now: UInt64) -> Bool {
         step == nil && fetchCycle == nil && sendCycle == nil && calls.isEmpty && outbox.isEmpty
-            && deadlineMilliseconds ?? .max > now
+            && heldBatches.isEmpty && deadlineMilliseconds ?? .max > now
     }
 
-    /// Whether something is to be sent.
+    /// Whether something is to be sent that does not wait for files already.
     var hasUnsent: Bool {
-        !state.zoneChanges.isEmpty || !state.recordChanges.isEmpty || state.hasUntrackedChanges
+        if !state.zoneChanges.isEmpty || state.hasUntrackedChanges { return true }
+        if state.recordChanges.isEmpty || heldChanges.isEmpty { return !state.recordChanges.isEmpty }
+        return state.recordChanges.count > heldChanges.values.count(where: isHeld)
+    }
+
+    /// Whether the delegate has given the record of a change, and it waits for files.
+    func waitsForFiles(_ change: CKSyncEngine.PendingRecordZoneChange) -> Bool {
+        guard let held = heldChanges[change.recordID], held.change == change else { return false }
+        return isHeld(held)
+    }
+
+    /// Whether a change that waits for files is the latest one of its record.
+    func isHeld(_ held: HeldChange) -> Bool {
+        let id = held.change.recordID
+        guard state.recordChanges[id] == held.change, let stamp = state.recordChanges.stamp(id) else { return false }
+        return stamp <= held.additionsAtQuestion
     }
 
     /// Goes on as far as it can, and gives what is to be done.
@@ -307,7 +357,8 @@ package struct SyncEngineStateMachine: Sendable {
             return true
         }
         // Who is signed in comes before anything that is that user's.
-        if isAccountCheckWanted, fetchCycle != nil || sendCycle != nil || isAutomatic, schedule.accountDue <= now {
+        let isUserNeeded = fetchCycle != nil || sendCycle != nil || isAutomatic || !heldBatches.isEmpty
+        if isAccountCheckWanted, isUserNeeded, schedule.accountDue <= now {
             request(.account)
             return true
         }
@@ -323,7 +374,9 @@ package struct SyncEngineStateMachine: Sendable {
     }
 
     private mutating func beginSomething(now: UInt64) -> Bool {
-        guard isAutomatic || !calls.isEmpty else { return false }
+        abandonHeld(now: now)
+        let isReleaseDue = releaseDue ?? .max <= now
+        guard isAutomatic || !calls.isEmpty || isReleaseDue else { return false }
         if !isAccountKnown || isAccountCheckWanted {
             guard !calls.isEmpty || schedule.accountDue <= now else { return false }
             request(.account)
@@ -333,6 +386,11 @@ package struct SyncEngineStateMachine: Sendable {
             if calls.isEmpty { return false }
             finish(calls.map(\.id), .failure(.noAccount))
             calls = []
+            return true
+        }
+        if isReleaseDue || !calls.isEmpty && isFailureReleased() {
+            uploadsDue = nil
+            if isAnythingReleased() { beginRelease() } else { uploadsSettled(now: now) }
             return true
         }
         if let first = calls.first?.wish {
@@ -432,6 +490,7 @@ package struct SyncEngineStateMachine: Sendable {
         calls = []
         fetchCycle = nil
         sendCycle = nil
+        forgetHeld(.delegateGone)
         outbox = []
         dirtySince = nil
     }

@@ -9,6 +9,8 @@ package enum SyncEngineRequest: Sendable {
     /// Tokens of zones from which a first fetch goes on.
     case firstFetchTokens([CKRecordZone.ID])
     case modifyZones(saving: [CKRecordZone], deleting: [CKRecordZone.ID])
+    /// The files that have to be uploaded before records of a batch can be saved. Asks the device, not the server.
+    case assetFiles(CKSyncEngine.RecordZoneChangeBatch)
     case modifyRecords(CKSyncEngine.RecordZoneChangeBatch)
 }
 
@@ -22,6 +24,8 @@ package enum SyncEngineAnswer: Sendable {
     /// The tokens by zone; a zone that does not exist has none.
     case firstFetchTokens(Result<[CKRecordZone.ID: CKServerChangeToken], CKError>)
     case modifyZones(Result<ZoneResults, CKError>)
+    /// By the records that have any.
+    case assetFiles([CKRecord.ID: [AssetUpload]])
     case modifyRecords(Result<RecordResults, CKError>)
 
     /// One page of changes to zones.

@@ -63,6 +63,8 @@ struct SyncEngineSchedule: Sendable {
     }
 
     var fetchDue: UInt64? { fetch.due }
+    /// Until when the sends that the engine makes by itself are held up.
+    var sendHeldUntil: UInt64 { send.held }
     var sendDue: UInt64? {
         guard let unprovidedDue else { return send.due }
         return min(send.due ?? .max, max(unprovidedDue, send.held))

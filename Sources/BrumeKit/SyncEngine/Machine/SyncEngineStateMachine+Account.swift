@@ -8,8 +8,9 @@ extension SyncEngineStateMachine {
             schedule.accountCheckFailed(error, now: now)
             isAccountCheckWanted = true
             abortCycle(error)
-            finish(calls.map(\.id), .failure(error))
+            finish(calls.map(\.id) + waitingSends.flatMap(\.callIDs), .failure(error))
             calls = []
+            waitingSends = []
             return
         }
         schedule.accountChecked()
@@ -45,6 +46,7 @@ extension SyncEngineStateMachine {
         now: UInt64
     ) {
         abortCycle(account == .none ? .noAccount : .accountChanged)
+        forgetHeld(account == .none ? .noAccount : .accountChanged)
         if forgets { state.reset() }
         state.account = account
         isListening = false

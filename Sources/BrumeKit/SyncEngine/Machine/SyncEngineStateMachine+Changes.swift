@@ -7,6 +7,7 @@ extension SyncEngineStateMachine {
         for change in changes {
             let isNew = state.recordChanges.add(change, id: change.recordID, stamp: additions, now: now)
             if state.isDeleting(change.recordID.zoneID) { state.recordsForNextZone.insert(change.recordID) }
+            dropHeldChange(change.recordID, now: now)
             isChanged = isNew || isChanged
         }
         return changesAdded(!changes.isEmpty, isChanged, now: now)
@@ -18,6 +19,7 @@ extension SyncEngineStateMachine {
         for change in changes {
             if state.recordChanges[change.recordID] == change {
                 state.recordChanges.remove(change.recordID)
+                dropHeldChange(change.recordID, now: now)
                 isChanged = true
             }
             if state.sentRecordChanges.contains(change) {
@@ -71,11 +73,13 @@ extension SyncEngineStateMachine {
         return changesAdded(value, isChanged, now: now)
     }
 
-    /// Whether a change is left out of the batch that the delegate makes for a scheduled send, as it was added a moment
-    /// ago: the app's transaction that wrote its record may not have been committed. It waits for the next send, which
-    /// comes by itself.
+    /// Whether a change is left out of the batch that the delegate makes: in a scheduled send one that was added a
+    /// moment ago, as the app's transaction that wrote its record may not have been committed. It waits for the next
+    /// send, which comes by itself. And one that was given and waits for files, unless it was added again since.
     mutating func holdsBack(_ change: CKSyncEngine.PendingRecordZoneChange, now: UInt64) -> Bool {
-        guard case .question(.batch) = step, sendCycle?.context.reason == .scheduled,
+        guard case .question(.batch) = step else { return false }
+        if waitsForFiles(change) { return true }
+        guard sendCycle?.context.reason == .scheduled,
             let times = state.recordChanges.times(change.recordID),
             schedule.settled(added: times.first, last: times.last) > now
         else { return false }

@@ -172,16 +172,16 @@ extension SyncEngineStateMachine {
                 if state.ownDeletedZones.contains(deletion.zoneID) {
                     state.ownDeletedZones.remove(deletion.zoneID)
                 } else {
-                    zoneIsGone(deletion.zoneID)
+                    zoneIsGone(deletion.zoneID, now: now)
                 }
             }
-            for deletion in page.deletions { zoneDeletionFetched(deletion.zoneID) }
+            for deletion in page.deletions { zoneDeletionFetched(deletion.zoneID, now: now) }
             for modification in page.modifications {
                 state.unfetchedZones.insert(modification.zoneID)
                 state.unconfirmedZones.remove(modification.zoneID)
                 fetchCycle!.fetchedZones.remove(modification.zoneID)
             }
-            let deletions = earlierDeletions + page.deletions + (page.moreComing ? [] : missingZones())
+            let deletions = earlierDeletions + page.deletions + (page.moreComing ? [] : missingZones(now: now))
             fetchCycle!.hasAllZones = !page.moreComing
             fetchCycle!.phase = page.moreComing ? .databaseOptions : .zoneOptions
             if page.modifications.isEmpty, deletions.isEmpty {
@@ -254,7 +254,7 @@ extension SyncEngineStateMachine {
             fetchCycle!.phase = .databaseOptions
             return
         }
-        zoneIsGone(zoneID)
+        zoneIsGone(zoneID, now: now)
         state.unfetchedZones.insert(zoneID)
         tell(
             .fetchedDatabaseChanges(

@@ -1,28 +1,29 @@
 /// Zones that are deleted, here or elsewhere, and what was to be sent to them.
 extension SyncEngineStateMachine {
     /// Deletions of zones that the device knows and that a fetch from the start, which ends here, did not come across.
-    mutating func missingZones() -> [CKDatabase.DatabaseChange.Deletion] {
+    mutating func missingZones(now: UInt64) -> [CKDatabase.DatabaseChange.Deletion] {
         let zoneIDs = state.unconfirmedZones.list.filter { state.zoneTokens[$0] != nil }
         state.unconfirmedZones = UniqueZones()
-        for zoneID in zoneIDs { zoneIsGone(zoneID) }
+        for zoneID in zoneIDs { zoneIsGone(zoneID, now: now) }
         return zoneIDs.map { .init(zoneID: $0, reason: .deleted) }
     }
 
     /// A zone is gone on the server. Its deletion by this device comes back as well: what was to be sent before that is
     /// gone already, and what was added since is for the zone that takes its place.
-    mutating func zoneDeletionFetched(_ zoneID: CKRecordZone.ID) {
+    mutating func zoneDeletionFetched(_ zoneID: CKRecordZone.ID, now: UInt64) {
         if state.ownDeletedZones.contains(zoneID) {
             state.ownDeletedZones.remove(zoneID)
             state.zoneTokens[zoneID] = nil
             state.unfetchedZones.remove(zoneID)
         } else {
-            zoneIsGone(zoneID)
+            zoneIsGone(zoneID, now: now)
         }
     }
 
     /// Forgets a zone that is gone, with what was to be sent to it. What the delegate adds on hearing of it stays.
-    mutating func zoneIsGone(_ zoneID: CKRecordZone.ID) {
+    mutating func zoneIsGone(_ zoneID: CKRecordZone.ID, now: UInt64) {
         dropRecordChanges(in: zoneID)
+        dropHeldChanges(in: zoneID, now: now)
         state.zoneChanges.remove(zoneID)
         state.zoneTokens[zoneID] = nil
         state.unfetchedZones.remove(zoneID)
@@ -37,7 +38,8 @@ extension SyncEngineStateMachine {
     }
 
     /// Drops what was to be sent to a zone that this device has deleted, but what was added behind the deletion.
-    mutating func dropRecordChanges(ofDeletedZone zoneID: CKRecordZone.ID) {
+    mutating func dropRecordChanges(ofDeletedZone zoneID: CKRecordZone.ID, now: UInt64) {
+        dropHeldChanges(in: zoneID, now: now)
         for change in state.recordChanges.changes where change.recordID.zoneID == zoneID {
             if state.recordsForNextZone.remove(change.recordID) == nil { state.recordChanges.remove(change.recordID) }
         }

@@ -43,9 +43,17 @@ extension SyncEngineStateMachine {
         var heldBatch: (batch: CKSyncEngine.RecordZoneChangeBatch, additionsAtQuestion: UInt64)?
         /// Zones that were asked for their tokens.
         var askedZones: Set<CKRecordZone.ID> = []
+        /// The files of the batch that is about to be sent; nil: it was not looked for them.
+        var files: [CKRecord.ID: [AssetUpload]]?
+        /// Whether the cycle is for what was held, and asks the delegate for nothing.
+        var isRelease = false
+        /// Whether the delegate was not asked for more since too much is held.
+        var isCut = false
         /// The batch in flight, and those of its changes that were pending.
         var batch: CKSyncEngine.RecordZoneChangeBatch?
         var trackedIDs: Set<CKRecord.ID> = []
+        /// What of the batch is not sent but fails, as files of it could not be uploaded.
+        var batchFailures: [CKRecord.ID: CKError] = [:]
 
         var failedItems: [AnyHashable: any Error] {
             var items: [AnyHashable: any Error] = [:]
@@ -80,6 +88,16 @@ extension SyncEngineStateMachine {
             context: CKSyncEngine.SendChangesContext(reason: reason, options: options), callIDs: callIDs)
     }
 
+    /// Begins to send what was held until its files were uploaded.
+    mutating func beginRelease() {
+        let waiting = waitingSends.first
+        var options = CKSyncEngine.SendChangesOptions()
+        if let waiting { options.operationGroup = waiting.options.operationGroup }
+        let reason: CKSyncEngine.SyncReason = waiting == nil && isAutomatic ? .scheduled : .manual
+        sendCycle = SendCycle(context: .init(reason: reason, options: options), callIDs: [])
+        sendCycle!.isRelease = true
+    }
+
     mutating func advanceSend(now: UInt64) {
         guard let cycle = sendCycle else { return }
         if cycle.isCancelled, cycle.isBegun, !cycle.isToldOver {
@@ -88,7 +106,7 @@ extension SyncEngineStateMachine {
         }
         switch sendCycle!.phase {
         case .begin:
-            sendCycle!.phase = .zones
+            sendCycle!.phase = cycle.isRelease ? .batch : .zones
             tell(.willSendChanges(.init(context: cycle.context)))
         case .zones:
             let changes = unsentZoneChanges(cycle)
@@ -97,6 +115,13 @@ extension SyncEngineStateMachine {
             } else {
                 sendZones(Array(changes.prefix(Limits.itemsPerRequest)))
             }
+        case .batch where cycle.isRelease:
+            guard let released = takeReleased(now: now) else {
+                sendCycle!.phase = .end
+                return
+            }
+            sendCycle!.additionsAtQuestion = released.additionsAtQuestion
+            send(released.batch, failing: released.failures, now: now)
         case .batch:
             // A zone that was added since has to be there before its records.
             if !unsentZoneChanges(cycle).isEmpty {
@@ -106,6 +131,13 @@ extension SyncEngineStateMachine {
             if let held = sendCycle!.heldBatch.take() {
                 sendCycle!.additionsAtQuestion = held.additionsAtQuestion
                 return sendOnceFollowed(held.batch, now: now)
+            }
+            // A call for some records or zones does not wait for all the others.
+            if heldFill >= (cycle.context.options.scope == .all ? 1 : 2) {
+                isHeldFull = true
+                sendCycle!.isCut = true
+                sendCycle!.phase = .end
+                return
             }
             sendCycle!.additionsAtQuestion = additions
             ask(.batch(cycle.context), .batch)
@@ -141,18 +173,34 @@ extension SyncEngineStateMachine {
             schedule.sendFailed(cause, now: now)
         } else if let error {
             if hasUnsent { schedule.sendHadFailures(error, madeProgress: cycle.isProgressMade, now: now) }
-        } else {
+        } else if cycle.isProgressMade || heldBatches.isEmpty {
+            // A send that has only begun uploads does not show that the server can be reached.
             schedule.sendSucceeded()
         }
         if !hasUnsent { schedule.sendBegan() }
         if hasUnsent, schedule.sendDue == nil {
             if cycle.isAnythingHeldBack {
                 schedule.wantSend(now: now)
-            } else if cycle.context.options.scope == .all {
+            } else if cycle.context.options.scope == .all, !cycle.isCut {
                 schedule.changesRemained(now: now)
             }
         }
-        finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
+        let scope = cycle.context.options.scope
+        let awaited = cycle.callIDs.isEmpty ? [:] : heldChanges.filter { scope.contains($0.key) }.mapValues(\.change)
+        let isForMore = cycle.isCut && !cycle.callIDs.isEmpty
+        if error != nil || awaited.isEmpty && !isForMore {
+            if cycle.failure == nil, !awaited.isEmpty { isNextCallAwaited = true }
+            finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
+        } else {
+            waitingSends.append(
+                WaitingSend(
+                    callIDs: cycle.callIDs, options: cycle.context.options, awaited: awaited, isCut: cycle.isCut))
+        }
+        // What else could be sent is tried again with the rest.
+        if cycle.isRelease, cycle.failure != nil, !heldBatches.isEmpty, uploadsDue == nil {
+            uploadsDue = max(now + Self.releaseDelay, schedule.sendHeldUntil)
+        }
+        uploadsSettled(now: now)
     }
 
     // MARK: Zones
@@ -211,7 +259,7 @@ extension SyncEngineStateMachine {
                 case .success:
                     deletedIDs.append(id)
                     sendCycle!.zoneChangeDone(change)
-                    dropRecordChanges(ofDeletedZone: id)
+                    dropRecordChanges(ofDeletedZone: id, now: now)
                     state.zoneTokens[id] = nil
                     state.unfetchedZones.remove(id)
                     state.ownDeletedZones.insert(id)
@@ -253,7 +301,7 @@ extension SyncEngineStateMachine {
         if cycle.isCancelled { batch = nil }
         guard let batch, batch.itemCount > 0 else {
             if provided == nil, scope == .all, !cycle.isCancelled, state.hasUntrackedChanges,
-                untrackedAddition <= cycle.additionsAtQuestion
+                untrackedAddition <= cycle.additionsAtQuestion, heldChanges.values.allSatisfy(\.isTracked)
             {
                 state.hasUntrackedChanges = false
                 markDirty(now: now)
@@ -281,10 +329,22 @@ extension SyncEngineStateMachine {
         let unfollowed = Set(batch.recordsToSave.map(\.recordID.zoneID))
             .filter { state.zoneTokens[$0] == nil && !$0.isDefault && !cycle.askedZones.contains($0) }
             .sorted { $0.zoneName < $1.zoneName }.prefix(Limits.itemsPerRequest)
-        if unfollowed.isEmpty { return send(batch, now: now) }
+        if unfollowed.isEmpty { return sendOnceLookedForFiles(batch, now: now) }
         sendCycle!.heldBatch = (batch, cycle.additionsAtQuestion)
         sendCycle!.askedZones.formUnion(unfollowed)
         request(.firstFetchTokens(Array(unfollowed)))
+    }
+
+    /// Sends of a batch what does not wait for files.
+    private mutating func sendOnceLookedForFiles(_ batch: CKSyncEngine.RecordZoneChangeBatch, now: UInt64) {
+        guard let cycle = sendCycle else { preconditionFailure("a batch is sent that no send asked for") }
+        if cycle.files == nil, batch.mayHoldFiles {
+            sendCycle!.heldBatch = (batch, cycle.additionsAtQuestion)
+            return request(.assetFiles(batch))
+        }
+        sendCycle!.files = nil
+        guard let ready = holdingBack(batch, files: cycle.files ?? [:], now: now) else { return }
+        send(ready, now: now)
     }
 
     /// A zone that is missing has no token, and the save says so. Where tokens can't be had the records are not sent.
@@ -301,13 +361,12 @@ extension SyncEngineStateMachine {
         }
     }
 
-    private mutating func send(_ batch: CKSyncEngine.RecordZoneChangeBatch, now: UInt64) {
+    private mutating func send(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch, failing failures: [CKRecord.ID: CKError] = [:], now: UInt64
+    ) {
         guard let cycle = sendCycle else { preconditionFailure("a batch is sent that no send asked for") }
-        let changes =
-            batch.recordsToSave.map { CKSyncEngine.PendingRecordZoneChange.saveRecord($0.recordID) }
-            + batch.recordIDsToDelete.map { .deleteRecord($0) }
         var tracked: [CKSyncEngine.PendingRecordZoneChange] = []
-        for change in changes {
+        for change in batch.changes {
             let id = change.recordID
             guard state.recordChanges[id] == change, let stamp = state.recordChanges.stamp(id) else { continue }
             tracked.append(change)
@@ -317,8 +376,14 @@ extension SyncEngineStateMachine {
         removedInFlight = []
         sendCycle!.trackedIDs = Set(tracked.map(\.recordID))
         sendCycle!.batch = batch
+        sendCycle!.batchFailures = failures
         markDirty(now: now)
-        request(.modifyRecords(batch))
+        let sent = failures.isEmpty ? batch : batch.filtered { failures[$0] == nil }
+        if sent.itemCount > 0 {
+            request(.modifyRecords(sent))
+        } else {
+            recordsModified(.success(.init(saves: [:], deletions: [:])), now: now)
+        }
     }
 
     mutating func recordsModified(_ result: Result<SyncEngineAnswer.RecordResults, CKError>, now: UInt64) {
@@ -331,8 +396,11 @@ extension SyncEngineStateMachine {
         var failedDeletes: [CKRecord.ID: CKError] = [:]
         var returned: [CKSyncEngine.PendingRecordZoneChange] = []
         var edited: [CKRecord.ID] = []
+        var retriedSaves: [CKRecord.ID] = []
         func failed(_ change: CKSyncEngine.PendingRecordZoneChange, _ error: CKError) {
-            if case .success = result { sendCycle!.failedRecords[change.recordID] = error }
+            let isWhole = if case .failure = result { cycle.batchFailures[change.recordID] == nil } else { false }
+            if !isWhole { sendCycle!.failedRecords[change.recordID] = error }
+            failWaitingSends(change.recordID, error, isWhole: isWhole)
             guard error.isTransient, !removedInFlight.contains(change.recordID) else { return }
             if cycle.trackedIDs.contains(change.recordID) {
                 returned.append(change)
@@ -342,19 +410,27 @@ extension SyncEngineStateMachine {
         }
         if case .failure(let error) = result { sendCycle!.failure = error }
         for record in batch.recordsToSave {
-            switch result.flatMap({ $0.saves[record.recordID] ?? .failure(.missingResult) }) {
+            let failure = cycle.batchFailures[record.recordID].map { Result<CKRecord, CKError>.failure($0) }
+            switch failure ?? result.flatMap({ $0.saves[record.recordID] ?? .failure(.missingResult) }) {
             case .success(let saved):
                 savedRecords.append(saved)
+                sentForWaitingSends(record.recordID)
+                uploadUsed(record.recordID, error: nil)
                 // The instance was edited while it was on its way, so that it is not yet what the server has.
                 if record.isEdited { edited.append(record.recordID) }
             case .failure(let error):
                 failedSaves.append(.init(record: record, error: error))
                 failed(.saveRecord(record.recordID), error)
+                uploadUsed(record.recordID, error: error)
+                if error.isTransient { retriedSaves.append(record.recordID) }
             }
         }
         for id in batch.recordIDsToDelete {
-            switch result.flatMap({ $0.deletions[id] ?? .failure(.missingResult) }) {
-            case .success: deletedIDs.append(id)
+            let failure = cycle.batchFailures[id].map { Result<Void, CKError>.failure($0) }
+            switch failure ?? result.flatMap({ $0.deletions[id] ?? .failure(.missingResult) }) {
+            case .success:
+                deletedIDs.append(id)
+                sentForWaitingSends(id)
             case .failure(let error):
                 failedDeletes[id] = error
                 failed(.deleteRecord(id), error)
@@ -368,10 +444,13 @@ extension SyncEngineStateMachine {
             state.recordChanges.add(.saveRecord(id), id: id, stamp: additions, now: now)
             schedule.wantSend(now: now)
         }
+        dropDependents(of: retriedSaves, in: batch, now: now)
         sendCycle!.batch = nil
         sendCycle!.isProgressMade = cycle.isProgressMade || !savedRecords.isEmpty || !deletedIDs.isEmpty
         // A pass ends with its first failures: what the delegate mends is for the next one.
-        if !failedSaves.isEmpty || !failedDeletes.isEmpty { sendCycle!.phase = .end }
+        if !failedSaves.isEmpty || !failedDeletes.isEmpty, !cycle.isRelease || sendCycle!.failure != nil {
+            sendCycle!.phase = .end
+        }
         tell(
             .sentRecordZoneChanges(
                 .init(

@@ -1,0 +1,319 @@
+package import BrumeModel
+internal import BrumeSystem
+internal import Foundation
+
+/// Files, which are uploaded while other records are sent and fetched (Documentation/CloudKit.md, The sync engine).
+///
+/// What waits for files stays among the pending changes, and the record that the delegate gave for it is held here.
+/// When the files are there, a short send of its own saves it, which asks the delegate for nothing.
+extension SyncEngineStateMachine {
+    /// The files of one record.
+    struct Upload: Sendable {
+        enum Progress: Sendable {
+            /// For its turn.
+            case waiting
+            case underWay
+            case ended(Result<[URL: Asset], CKError>)
+        }
+
+        let id: UInt64
+        let zoneID: CKRecordZone.ID
+        let files: [AssetUpload]
+        var progress = Progress.waiting
+
+        /// How many of its files are uploaded at a time.
+        var places: Int { min(files.count, filesPerRecordMax) }
+        var isLarge: Bool { files.reduce(0) { $0 + ($1.version?.byteCount ?? 0) } > smallFilesBytesMax }
+        var isOver: Bool { if case .ended = progress { true } else { false } }
+        var error: CKError? { if case .ended(.failure(let error)) = progress { error } else { nil } }
+        var assets: [URL: Asset]? { if case .ended(.success(let assets)) = progress { assets } else { nil } }
+    }
+
+    /// What of a batch waits for files.
+    struct HeldBatch: Sendable {
+        var batch: CKSyncEngine.RecordZoneChangeBatch
+        let additionsAtQuestion: UInt64
+        /// Why none of it is sent.
+        var failure: CKError?
+    }
+
+    /// A change that waits for files.
+    struct HeldChange: Sendable {
+        let change: CKSyncEngine.PendingRecordZoneChange
+        let additionsAtQuestion: UInt64
+        /// Whether it was among the pending changes when it was given.
+        let isTracked: Bool
+        /// About the memory of its record.
+        let byteCount: Int
+    }
+
+    /// A part of what is held that can be sent now.
+    struct ReleasedBatch {
+        let batch: CKSyncEngine.RecordZoneChangeBatch
+        let additionsAtQuestion: UInt64
+        /// What is not sent but fails.
+        let failures: [CKRecord.ID: CKError]
+    }
+
+    /// A call of the app whose send is over but for what waits for files.
+    struct WaitingSend: Sendable {
+        var callIDs: [UInt64]
+        let options: CKSyncEngine.SendChangesOptions
+        /// What it waits for that was not sent yet.
+        var awaited: [CKRecord.ID: CKSyncEngine.PendingRecordZoneChange]
+        /// Whether the delegate may have more to send, and was not asked since too much was held.
+        let isCut: Bool
+        var failedRecords: [CKRecord.ID: CKError] = [:]
+        var failure: CKError?
+
+        /// What came of it so far.
+        var error: CKError? {
+            if let failure { return failure }
+            let items = failedRecords.map { (AnyHashable($0), $1 as any Error) }
+            return items.isEmpty ? nil : .partialFailure(Dictionary(uniqueKeysWithValues: items))
+        }
+    }
+
+    /// Files that are uploaded at a time: their streams take turns, and the app's own transfers want some too.
+    static let filesMax = 4
+
+    /// Of these, files of one record, and those of all large records together: small files don't wait for films.
+    static let filesPerRecordMax = 3
+
+    /// A record with more bytes of files than that is large.
+    static let smallFilesBytesMax = 16 * 1024 * 1024
+
+    /// With so many changes that wait for files the delegate is asked for no more, until half of them are gone. A
+    /// record takes some kilobytes, and others behind it in the app's list wait that long only if there are that many.
+    /// A call for some records or zones may add as many again.
+    static let heldChangesMax = 1_000
+
+    /// So many bytes of records count like ``heldChangesMax`` of them: a record may take most of a megabyte.
+    static let heldBytesMax = 16 * 1024 * 1024
+
+    /// How long a record whose files are there waits for others, in milliseconds, which then go in one request.
+    static let releaseDelay: UInt64 = 1_000
+
+    /// How full the room for what waits is, 1 when the delegate is asked for no more.
+    var heldFill: Double {
+        let bytes = heldChanges.values.reduce(0) { $0 + $1.byteCount }
+        return max(Double(heldChanges.count) / Double(Self.heldChangesMax), Double(bytes) / Double(Self.heldBytesMax))
+    }
+
+    // MARK: Before
+
+    /// The files of the batch in question are known.
+    mutating func assetFilesFound(_ files: [CKRecord.ID: [AssetUpload]]) {
+        sendCycle?.files = files
+    }
+
+    /// Takes out of a batch what has to wait, and begins its uploads. Nil when nothing is left to be sent now.
+    mutating func holdingBack(
+        _ given: CKSyncEngine.RecordZoneChangeBatch, files: [CKRecord.ID: [AssetUpload]], now: UInt64
+    ) -> CKSyncEngine.RecordZoneChangeBatch? {
+        if heldBatches.isEmpty, files.isEmpty { return given }
+        let wasHeld = Set(given.changes.filter(isGivenAgain).map(\.recordID))
+        var batch = takingOver(given, now: now)
+        for id in given.itemIDs {
+            // The newest version of the record counts: others of its files are not needed.
+            if let upload = uploads[id], upload.error != nil || upload.files != files[id] ?? [] { cancelUpload(id) }
+        }
+        let unready = files.keys.filter { uploads[$0]?.assets == nil }
+        let earlier = heldBatches.map(\.batch)
+        let waiting = BatchDependencies(batch, behind: earlier)
+            .waiting(for: unready + earlier.flatMap { $0.recordsToSave.map(\.recordID) })
+        let later = batch.filtered { waiting.contains($0) }
+        batch = batch.filtered { !waiting.contains($0) }
+        if later.itemCount > 0 { hold(later, files: files, now: now) }
+        if batch.itemCount > 0 { return withUploads(batch) }
+        // A delegate that always gives what waits already would be asked for ever.
+        if !later.itemIDs.isEmpty, later.itemIDs.allSatisfy(wasHeld.contains) { sendCycle!.phase = .end }
+        return nil
+    }
+
+    /// Whether the delegate gives what waits for files already, and for no reason of which the engine knows.
+    private func isGivenAgain(_ change: CKSyncEngine.PendingRecordZoneChange) -> Bool {
+        guard let held = heldChanges[change.recordID], held.change == change else { return false }
+        return !held.isTracked || isHeld(held)
+    }
+
+    /// What the batch gives takes the place of what is held of the same records. Where that was to happen at once with
+    /// others, the delegate is asked for all of it anew.
+    private mutating func takingOver(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch, now: UInt64
+    ) -> CKSyncEngine.RecordZoneChangeBatch {
+        let ids = Set(batch.itemIDs)
+        // What waits for it has its place behind it.
+        var droppedIDs = ids.union(dependents(of: ids.filter { heldChanges[$0] != nil }, in: batch))
+        var zonesGivenAgain: Set<CKRecordZone.ID> = []
+        for held in heldBatches {
+            let overlap = Set(held.batch.itemIDs.filter(ids.contains).map(\.zoneID).filter(held.batch.isWhole))
+            let others = held.batch.itemIDs.filter {
+                overlap.contains($0.zoneID) && !ids.contains($0) && heldChanges[$0]?.isTracked == true
+            }
+            droppedIDs.formUnion(others)
+            zonesGivenAgain.formUnion(others.map(\.zoneID))
+        }
+        dropHeld(droppedIDs, now: now)
+        return batch.filtered { !zonesGivenAgain.contains($0.zoneID) || state.recordChanges[$0] == nil }
+    }
+
+    private mutating func hold(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch, files: [CKRecord.ID: [AssetUpload]], now: UInt64
+    ) {
+        let additions = sendCycle!.additionsAtQuestion
+        heldBatches.append(HeldBatch(batch: batch, additionsAtQuestion: additions))
+        let byteCounts = Dictionary(
+            batch.recordsToSave.map { ($0.recordID, $0.outgoing().savedBytesMax) }, uniquingKeysWith: max)
+        for change in batch.changes {
+            let id = change.recordID
+            heldChanges[id] = HeldChange(
+                change: change, additionsAtQuestion: additions, isTracked: state.recordChanges[id] == change,
+                byteCount: byteCounts[id] ?? 0)
+        }
+        for record in batch.recordsToSave {
+            let id = record.recordID
+            guard let files = files[id], uploads[id] == nil else { continue }
+            lastUploadID += 1
+            uploads[id] = Upload(id: lastUploadID, zoneID: id.zoneID, files: files)
+            waitingUploads.append(id)
+        }
+        beginUploads()
+        // All of it may wait for others alone, which are uploaded.
+        if runningUploads.isEmpty { uploadsDue = now }
+    }
+
+    mutating func beginUploads() {
+        while let id = takeNextUpload() {
+            guard var upload = uploads[id] else { preconditionFailure("an upload begins that nobody waits for") }
+            upload.progress = .underWay
+            uploads[id] = upload
+            runningUploads[upload.id] = id
+            actions.append(.upload(id: upload.id, zoneID: upload.zoneID, upload.files))
+        }
+    }
+
+    /// The first record for whose files there is room. None is overtaken by later ones, except large ones by small ones
+    /// while other large ones are uploaded.
+    private mutating func takeNextUpload() -> CKRecord.ID? {
+        waitingUploads.removeAll { id in
+            guard case .waiting? = uploads[id]?.progress else { return true }
+            return false
+        }
+        let running = runningUploads.values.compactMap { uploads[$0] }
+        let places = running.reduce(0) { $0 + $1.places }
+        let largePlaces = running.reduce(0) { $0 + ($1.isLarge ? $1.places : 0) }
+        guard places < Self.filesMax else { return nil }
+        for (index, id) in waitingUploads.enumerated() {
+            guard let upload = uploads[id] else { continue }
+            if upload.isLarge, largePlaces + upload.places > Self.filesPerRecordMax { continue }
+            guard places + upload.places <= Self.filesMax else { return nil }
+            waitingUploads.remove(at: index)
+            return id
+        }
+        return nil
+    }
+
+    // MARK: Behind
+
+    /// A record's files are on the server, or can't be brought there. One that was cancelled may come late.
+    package mutating func uploadEnded(_ id: UInt64, _ result: Result<[URL: Asset], CKError>, now: UInt64) -> [Action] {
+        if let recordID = runningUploads.removeValue(forKey: id) {
+            if case .failure(let error) = result, error.code == .assetFileNotFound, asksAgain(recordID, now: now) {
+                return turn(now: now)
+            }
+            uploads[recordID]?.progress = .ended(result)
+            // What concerns the way to the server concerns those that have not begun, too.
+            if case .failure(let error) = result, error.isOfEveryTransfer {
+                for id in waitingUploads { uploads[id]?.progress = .ended(.failure(error)) }
+                waitingUploads = []
+            }
+            beginUploads()
+            uploadsDue = runningUploads.isEmpty ? now : min(uploadsDue ?? .max, now + Self.releaseDelay)
+        }
+        return turn(now: now)
+    }
+
+    /// Has the delegate asked once more for a record of which a file is gone, and for what waits for it: many apps
+    /// remove or move files of which they think that they were sent.
+    private mutating func asksAgain(_ id: CKRecord.ID, now: UInt64) -> Bool {
+        guard heldChanges[id] != nil, !recordsAskedAgain.contains(id),
+            // Otherwise it was missing when the delegate gave it.
+            uploads[id]?.files.contains(where: { $0.version == nil }) == false
+        else { return false }
+        var ids: Set = [id]
+        for index in heldBatches.indices {
+            let earlier = heldBatches[..<index].map(\.batch)
+            ids.formUnion(BatchDependencies(heldBatches[index].batch, behind: earlier).waiting(for: ids))
+        }
+        // What is not pending would not be given again.
+        guard ids.allSatisfy({ heldChanges[$0]?.isTracked == true }) else { return false }
+        recordsAskedAgain.insert(id)
+        cancelUpload(id)
+        dropHeld(ids, now: now)
+        beginUploads()
+        schedule.wantSend(now: now)
+        return true
+    }
+
+    /// The files of a record are not needed any more.
+    mutating func cancelUpload(_ id: CKRecord.ID) {
+        guard let upload = uploads.removeValue(forKey: id) else { return }
+        if runningUploads.removeValue(forKey: upload.id) != nil { actions.append(.cancelUpload(id: upload.id)) }
+        waitingUploads.removeAll { $0 == id }
+    }
+
+    /// Forgets what is held of some records. Their changes are as they are.
+    mutating func dropHeld(_ ids: Set<CKRecord.ID>, now: UInt64) {
+        let dropped = ids.filter { heldChanges.removeValue(forKey: $0) != nil }
+        if dropped.isEmpty { return }
+        for index in heldBatches.indices {
+            heldBatches[index].batch = heldBatches[index].batch.filtered { !dropped.contains($0) }
+        }
+        heldBatches.removeAll { $0.batch.itemCount == 0 }
+        // What waited for it need not any longer.
+        uploadsDue = now
+    }
+
+    /// The outcome of a record's save is known. One that is saved again, since it failed or the delegate has mended it,
+    /// does without another upload.
+    mutating func uploadUsed(_ id: CKRecord.ID, error: CKError?) {
+        recordsAskedAgain.remove(id)
+        let isKept = error != nil && error?.code != .assetNotAvailable && uploads[id]?.assets != nil
+        if heldChanges[id] == nil, !isKept { cancelUpload(id) }
+    }
+
+    /// The app has removed a record's change, or replaced it by another one: what is held of it is not sent.
+    mutating func dropHeldChange(_ id: CKRecord.ID, now: UInt64) {
+        guard let held = heldChanges[id], held.isTracked, state.recordChanges[id] != held.change else { return }
+        dropHeld([id], now: now)
+        cancelUpload(id)
+        beginUploads()
+    }
+
+    /// A zone is gone, and with it what was to be saved there.
+    mutating func dropHeldChanges(in zoneID: CKRecordZone.ID, now: UInt64) {
+        let ids = Set(heldChanges.keys.filter { $0.zoneID == zoneID })
+        dropHeld(ids, now: now)
+        for id in ids { cancelUpload(id) }
+        beginUploads()
+    }
+
+    /// Nothing that is held is sent; it fails with the error, and stays pending.
+    mutating func cancelHeld(_ error: CKError, now: UInt64) {
+        for (id, upload) in uploads where !upload.isOver { cancelUpload(id) }
+        for index in heldBatches.indices where heldBatches[index].failure == nil { heldBatches[index].failure = error }
+        if !heldBatches.isEmpty { uploadsDue = now }
+    }
+
+    /// Forgets everything that is held: it was another user's, or nobody handles it any more.
+    mutating func forgetHeld(_ error: CKError) {
+        for id in uploads.keys { cancelUpload(id) }
+        heldBatches = []
+        heldChanges = [:]
+        uploadsDue = nil
+        isHeldFull = false
+        for waiting in waitingSends { finish(waiting.callIDs, .failure(error)) }
+        waitingSends = []
+    }
+}

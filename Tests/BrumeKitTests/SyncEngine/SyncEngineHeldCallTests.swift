@@ -1,0 +1,169 @@
+@testable import BrumeKit
+import Foundation
+import Testing
+
+@Suite("Calls of a sync engine whose records wait for files")
+struct SyncEngineHeldCallTests {
+    private func script(isAutomatic: Bool = false, pictures: Set<String>) -> EngineScript {
+        let state = EngineScript.signedIn { state in
+            state.databaseToken = EngineScript.token("d")
+            for zone in [Sample.zone, Sample.zoneB] { state.zoneTokens[zone] = EngineScript.token("z") }
+        }
+        let script = EngineScript(state, isAutomatic: isAutomatic)
+        script.makeRecord = { id in
+            let record = CKRecord(recordType: "Note", recordID: id)
+            if pictures.contains(id.recordName) {
+                record["picture"] = CKAsset(fileURL: URL(fileURLWithPath: "/pictures/\(id.recordName)"))
+            }
+            if id.recordName.hasPrefix("child of ") {
+                let parent = String(id.recordName.dropFirst("child of ".count))
+                record.parent = CKRecord.Reference(recordID: Sample.id(parent, id.zoneID), action: .none)
+            }
+            return record
+        }
+        return script
+    }
+
+    private func isOver(_ call: UInt64, _ log: [String]) -> Bool { log.contains { $0.hasPrefix("< \(call)") } }
+
+    @Test("are not over before what they are for was sent, however much waits")
+    func full() {
+        let names = (0..<1_000).map { "p\($0)" }
+        let script = script(pictures: Set(names))
+        for name in names { script.add(Sample.save(name)) }
+        script.send()
+        #expect(script.machine.heldChanges.count == 1_000)
+        // A call for some records or zones has room of its own.
+        script.add(Sample.save("b"))
+        let one = script.send(.recordIDs([Sample.id("b")]))
+        var log = script.taken()
+        #expect(log.contains("> modifyRecords([\"b\"], [])") && log.last == "< \(one)")
+        // One for everything waits for room.
+        script.add(Sample.save("d", Sample.zoneB))
+        let all = script.send()
+        script.pass(10_000)
+        log = script.taken()
+        #expect(!isOver(all, log) && script.pending.contains(Sample.save("d", Sample.zoneB)))
+        for (number, name) in names.enumerated() {
+            script.endUpload(name)
+            if number % 100 == 99 { script.pass(1_000) }
+        }
+        log = script.taken()
+        #expect(isOver(all, log) && isOver(1, log) && script.pending.isEmpty)
+    }
+
+    @Test("for zones wait for room as well when twice as much waits")
+    func fullZone() {
+        let names = (0..<2_200).map { "p\($0)" }
+        let script = script(pictures: Set(names))
+        for name in names { script.add(Sample.save(name)) }
+        let call = script.send(.zoneIDs([Sample.zone]))
+        #expect(script.machine.heldChanges.count == 2_000)
+        for (number, name) in names.enumerated() {
+            script.endUpload(name)
+            if number % 100 == 99 { script.pass(1_000) }
+        }
+        #expect(script.taken().last == "< \(call)" && script.pending.isEmpty)
+    }
+
+    @Test("send what a call for other records took out of what waits")
+    func takenOver() {
+        let script = script(pictures: ["a"])
+        script.add(Sample.save("a"), Sample.save("child of a"))
+        let all = script.send()
+        script.add(Sample.save("a"))
+        let one = script.send(.recordIDs([Sample.id("a")]))
+        _ = script.taken()
+        script.endUpload("a")
+        let log = script.taken()
+        #expect(script.pending.isEmpty)
+        #expect(
+            log.filter { $0.hasPrefix("> ") || $0.hasPrefix("< ") } == [
+                "> modifyRecords([\"a\"], [])", "< \(one)", "> modifyRecords([\"child of a\"], [])", "< \(all)",
+            ])
+    }
+
+    @Test("are not over with what they took out of what waits, but end with its removal")
+    func takenOverAndRemoved() {
+        let script = script(pictures: ["a"])
+        script.add(Sample.save("a"), Sample.save("child of a"))
+        let all = script.send()
+        script.remove(Sample.save("a"), Sample.save("child of a"))
+        #expect(isOver(all, script.taken()))
+    }
+
+    @Test("try anew after cancelOperations(), whatever is to wait by itself")
+    func triesAfterCancellation() {
+        let script = script(isAutomatic: true, pictures: ["a"])
+        script.start()
+        script.add(Sample.save("a"))
+        while script.openUploads.isEmpty { script.turnClock() }
+        // Something else is told to wait while the file is on its way.
+        script.add(Sample.save("b"))
+        script.server = EngineScript.server(failing: [
+            Sample.id("b"): CKError(.requestRateLimited, message: "", retryAfterSeconds: 60)
+        ])
+        while script.machine.schedule.sendHeldUntil <= script.now { script.turnClock() }
+        script.server = EngineScript.friendlyServer
+        _ = script.taken()
+        script.cancelOperations()
+        #expect(
+            script.taken().contains {
+                $0.hasPrefix("sentRecordZoneChanges") && $0.contains("a: operationCancelled")
+            })
+        let call = script.send()
+        var log = script.taken()
+        #expect(log.contains("> upload a") && !isOver(call, log))
+        script.endUpload("a")
+        log = script.taken()
+        #expect(log.last == "< \(call)" && script.pending.isEmpty)
+    }
+
+    @Test("try anew what has failed a moment before")
+    func triesAfterFailure() {
+        let script = script(isAutomatic: true, pictures: ["a", "b"])
+        script.start()
+        script.add(Sample.save("a"), Sample.save("b"))
+        while script.openUploads.isEmpty { script.turnClock() }
+        script.endUpload("a", CKError(.zoneBusy))
+        let call = script.send()
+        var log = script.taken()
+        #expect(log.contains { $0.contains("a: zoneBusy") } && log.contains("> upload a") && !isOver(call, log))
+        script.endUpload("a")
+        script.endUpload("b")
+        log = script.taken()
+        #expect(log.last == "< \(call)" && script.pending.isEmpty)
+    }
+
+    @Test("throw at once what has failed beside a file, whose upload goes on for the next call")
+    func failuresBeside() {
+        let script = script(pictures: ["a", "b"])
+        script.server = EngineScript.server(failing: [Sample.id("x"): CKError(.serverRecordChanged)])
+        script.add(Sample.save("a"), Sample.save("b"), Sample.save("x"))
+        let first = script.send()
+        var log = script.taken()
+        #expect(log.last == "< \(first) partialFailure")
+        #expect(Set(script.openUploads.keys) == ["a", "b"])
+        let second = script.send()
+        #expect(!isOver(second, script.taken()))
+        script.endUpload("b", CKError(.quotaExceeded))
+        script.pass(1_000)
+        log = script.taken()
+        #expect(log.last == "< \(second) partialFailure" && Set(script.openUploads.keys) == ["a"])
+        // Also where the app does not call again.
+        script.endUpload("a")
+        #expect(script.taken().contains("> modifyRecords([\"a\"], [])") && script.pending.isEmpty)
+    }
+
+    @Test("that are cancelled end uploads that went on for the next call")
+    func cancelledNextCall() {
+        let script = script(pictures: ["a"])
+        script.server = EngineScript.server(failing: [Sample.id("x"): CKError(.serverRecordChanged)])
+        script.add(Sample.save("a"), Sample.save("x"))
+        script.send()
+        let second = script.send()
+        #expect(!script.openUploads.isEmpty)
+        script.perform(script.machine.callCancelled(second, now: script.now))
+        #expect(script.openUploads.isEmpty && script.pending == [Sample.save("a")])
+    }
+}
