@@ -155,7 +155,7 @@ struct SyncEngineAssetTests {
         await device.wait { $0.engine.driver.read { !$0.runningUploads.isEmpty } }
         if isSigningOut { container.signOut() } else { await device.engine.cancelOperations() }
         let thrown = await code
-        #expect(thrown == .operationCancelled || isSigningOut && thrown != nil)
+        #expect(thrown == .operationCancelled || isSigningOut && thrown != nil, "\(thrown as Any)")
         try await device.engine.waitUntilAtRest()
         #expect(device.engine.driver.read { $0.runningUploads.isEmpty && $0.heldBatches.isEmpty })
         release()

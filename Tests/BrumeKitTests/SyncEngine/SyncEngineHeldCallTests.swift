@@ -75,12 +75,10 @@ struct SyncEngineHeldCallTests {
         let one = script.send(.recordIDs([Sample.id("a")]))
         _ = script.taken()
         script.endUpload("a")
-        let log = script.taken()
+        let log = script.taken().filter { $0.hasPrefix("> ") || $0.hasPrefix("< ") }
         #expect(script.pending.isEmpty)
-        #expect(
-            log.filter { $0.hasPrefix("> ") || $0.hasPrefix("< ") } == [
-                "> modifyRecords([\"a\"], [])", "< \(one)", "> modifyRecords([\"child of a\"], [])", "< \(all)",
-            ])
+        #expect(log.first == "> modifyRecords([\"a\"], [])" && log.last == "< \(all)")
+        #expect(Set(log.dropFirst().dropLast()) == ["< \(one)", "> modifyRecords([\"child of a\"], [])"])
     }
 
     @Test("are not over with what they took out of what waits, but end with its removal")

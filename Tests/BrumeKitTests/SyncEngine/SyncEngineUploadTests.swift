@@ -231,6 +231,27 @@ struct SyncEngineUploadTests {
         }
     }
 
+    @Test("whose file is gone while the delegate is asked have the same call ask it again")
+    func missingFileMeanwhile() {
+        let script = script(pictures: ["a"])
+        script.add(Sample.save("a"))
+        script.holdsQuestions = true
+        script.send()
+        while script.openUploads.isEmpty { script.reply() }
+        // What is asked now is answered by what the delegate saw before.
+        script.onBatch = { _ in nil }
+        script.endUpload("a", CKError(.assetFileNotFound))
+        script.reply()
+        script.onBatch = nil
+        _ = script.taken()
+        script.holdsQuestions = false
+        script.reply()
+        let log = script.taken()
+        #expect(log.contains("> upload a") && !log.contains { $0.hasPrefix("<") })
+        script.endUpload("a", CKError(.assetFileNotFound))
+        #expect(script.taken().last == "< 1 partialFailure" && script.pending.isEmpty)
+    }
+
     @Test("whose file is gone for good fail, and take what was to be saved at once along")
     func missingFileForGood() {
         let script = script(pictures: ["a"])
@@ -365,6 +386,21 @@ struct SyncEngineUploadTests {
             ])
         #expect(script.pending == [Sample.save("a"), Sample.save("child of a")])
         #expect(script.machine.isAtRest(now: script.now))
+    }
+
+    @Test("end with cancelOperations() also when the send is just being told as over")
+    func cancelledAtTheEnd() {
+        let script = script(pictures: ["a"])
+        script.add(Sample.save("a"))
+        script.holdsQuestions = true
+        script.send()
+        while !script.log.contains("didSendChanges(manual)") { script.reply() }
+        script.cancelOperations()
+        script.holdsQuestions = false
+        script.reply()
+        let log = script.taken()
+        #expect(log.contains("> cancel a") && log.contains("< 1 operationCancelled"))
+        #expect(script.pending == [Sample.save("a")])
     }
 
     @Test("end with the call that wanted them, unless the engine sends by itself")

@@ -49,6 +49,8 @@ extension SyncEngineStateMachine {
         var isRelease = false
         /// Whether the delegate was not asked for more since too much is held.
         var isCut = false
+        /// Whether it has to be asked for a record again whose file went after it was asked last.
+        var mustAskAgain = false
         /// The batch in flight, and those of its changes that were pending.
         var batch: CKSyncEngine.RecordZoneChangeBatch?
         var trackedIDs: Set<CKRecord.ID> = []
@@ -140,6 +142,7 @@ extension SyncEngineStateMachine {
                 return
             }
             sendCycle!.additionsAtQuestion = additions
+            sendCycle!.mustAskAgain = false
             ask(.batch(cycle.context), .batch)
         case .end:
             sendCycle!.phase = .over
@@ -188,7 +191,13 @@ extension SyncEngineStateMachine {
         let scope = cycle.context.options.scope
         let awaited = cycle.callIDs.isEmpty ? [:] : heldChanges.filter { scope.contains($0.key) }.mapValues(\.change)
         let isForMore = cycle.isCut && !cycle.callIDs.isEmpty
-        if error != nil || awaited.isEmpty && !isForMore {
+        let isDone = awaited.isEmpty && !isForMore
+        if error == nil, cycle.isCancelled, cycle.mustAskAgain || !isDone {
+            // It was cancelled when nothing was left to be sent but what waits for files.
+            finish(cycle.callIDs, .failure(.operationsCancelled))
+        } else if error == nil, cycle.mustAskAgain {
+            calls.insert(contentsOf: cycle.callIDs.map { ($0, .send(cycle.context.options)) }, at: 0)
+        } else if error != nil || isDone {
             if cycle.failure == nil, !awaited.isEmpty { isNextCallAwaited = true }
             finish(cycle.callIDs, error.map { .failure($0) } ?? .success(()))
         } else {

@@ -249,6 +249,7 @@ extension SyncEngineStateMachine {
         // What is not pending would not be given again.
         guard ids.allSatisfy({ heldChanges[$0]?.isTracked == true }) else { return false }
         recordsAskedAgain.insert(id)
+        sendCycle?.mustAskAgain = true
         cancelUpload(id)
         dropHeld(ids, now: now)
         beginUploads()
