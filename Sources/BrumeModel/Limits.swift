@@ -314,6 +314,12 @@ package enum Limits {
     /// Bytes of a share's URL: more than the longest that the server makes, with a title of some hundred characters.
     package static let shareURLBytes = 2_048
 
+    /// Bytes of a share's picture, which is in the share and is sent with its metadata to whoever has the URL.
+    package static let shareThumbnailBytes = 100 * 1024
+
+    /// Bytes of a share's title, and of its kind.
+    package static let shareTextBytes = 4 * 1024
+
     /// Shares of one zone: what a new one shares is compared with the roots of all others.
     package static let sharesPerZone = 1_000
     /// Zones of others in which a user takes part.

@@ -16,8 +16,11 @@ package enum Names {
     /// The name of the share of a whole zone.
     package static let zoneShare = "cloudkit.zoneshare"
 
+    /// The field of a share that holds its picture.
+    package static let shareThumbnail = "cloudkit.thumbnailImageData"
+
     /// The fields that shares alone have: a title, a picture, and the kind of what is shared.
-    package static let shareFields = ["cloudkit.thumbnailImageData", "cloudkit.title", "cloudkit.type"]
+    package static let shareFields = [shareThumbnail, "cloudkit.title", "cloudkit.type"]
 
     /// With what the names of Brume's own zones begin, in which nothing is shared.
     package static let ownZonePrefix = "brume."

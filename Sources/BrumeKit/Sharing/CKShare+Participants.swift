@@ -83,9 +83,14 @@ extension CKShare {
 
     /// Names of the fields of a share.
     public enum SystemFieldKey {
-        /// What the share is called.
+        /// What the share is called: text of at most 4 KiB, shown to whoever has the share's URL, also before they
+        /// accept it.
         public static let title: CKRecord.FieldKey = "cloudkit.title"
-        /// A picture of it.
+        /// A picture of it: `Data` of at most 100 KiB, in the format of an image file. It is in the share itself, not
+        /// an asset, so that whoever has the share's URL is shown it before they accept it.
+        ///
+        /// A larger one fails the save with ``CKError/Code/limitExceeded``, a ``CKAsset`` with
+        /// ``CKError/Code/invalidArguments``.
         public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
         /// The kind of thing that is shared, as a uniform type identifier.
         public static let shareType: CKRecord.FieldKey = "cloudkit.type"

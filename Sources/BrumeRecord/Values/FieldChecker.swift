@@ -40,6 +40,9 @@ package enum FieldChecker {
                 continue
             }
             if let problem = problem(value) { return invalid("the field \"\(key)\" \(problem)") }
+            if type == Names.shareType, let problem = ShareFields.problem(value, of: key) {
+                return CheckedFields(problem: problem)
+            }
             forgetUnknown(&field.pointee.base)
             let bytes = packed(field)
             recordBytes += WireSize.message(bytes.count)

@@ -22,6 +22,7 @@ enum ShareText {
     static func lines(_ share: CKShare) -> [String] {
         var lines: [String] = []
         if let title = share[CKShare.SystemFieldKey.title] as? String { lines.append("title     \(title)") }
+        if let line = pictureLine(share) { lines.append(line) }
         if let url = share.url { lines.append("url       \(url.absoluteString)") }
         lines.append(
             "public    "
@@ -37,11 +38,16 @@ enum ShareText {
         return lines
     }
 
+    private static func pictureLine(_ share: CKShare) -> String? {
+        (share[CKShare.SystemFieldKey.thumbnailImageData] as? Data).map { "picture   \($0.count) bytes" }
+    }
+
     static func lines(_ metadata: CKShare.Metadata) -> [String] {
         let title = metadata.share[CKShare.SystemFieldKey.title] as? String
         let id = metadata.share.recordID.zoneID
         return [
             title.map { "title     \($0)" },
+            pictureLine(metadata.share),
             "container \(metadata.containerIdentifier)",
             "owner     \(text(metadata.ownerIdentity))",
             "zone      \(id.zoneName)",

@@ -44,6 +44,42 @@ struct ShareLinkEndToEndTests {
         }
     }
 
+    @Test("shows a picture of up to 100 KiB before anybody accepts, and nothing else can be one")
+    func thumbnail() async throws {
+        let desk = try await ShareLinkDesk(loopCount: 1)
+        let bob = try desk.user("bob")
+        let picture = Data((0..<102_400).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let share = try await desk.share {
+            $0.publicPermission = .readOnly
+            $0[CKShare.SystemFieldKey.thumbnailImageData] = picture
+        }
+        let metadata = try await bob.shareMetadata(for: try #require(share.url))
+        #expect(metadata.participantStatus == .pending)
+        #expect(metadata.share[CKShare.SystemFieldKey.thumbnailImageData] as? Data == picture)
+
+        let pictures = try PictureFolder()
+        let others: [(CKRecord.FieldKey, any CKRecordValue, CKError.Code)] = [
+            (CKShare.SystemFieldKey.thumbnailImageData, picture + [0], .limitExceeded),
+            (CKShare.SystemFieldKey.thumbnailImageData, "a picture", .invalidArguments),
+            (CKShare.SystemFieldKey.thumbnailImageData, try pictures.file("small", picture), .invalidArguments),
+            (CKShare.SystemFieldKey.title, String(repeating: "x", count: 4_097), .limitExceeded),
+            (CKShare.SystemFieldKey.title, picture, .invalidArguments),
+            (CKShare.SystemFieldKey.shareType, 7, .invalidArguments),
+        ]
+        for (key, value, expected) in others {
+            let changed = try await desk.fetched(share)
+            changed[key] = value
+            let results = try await desk.owner.privateCloudDatabase.modifyRecords(saving: [changed], deleting: [])
+            #expect(await code { _ = try results.saveResults[share.recordID]?.get() } == expected, "\(key)")
+        }
+        let small = try await desk.fetched(share)
+        small[CKShare.SystemFieldKey.thumbnailImageData] = nil
+        try await desk.owner.privateCloudDatabase.save(small)
+        #expect(
+            try await bob.shareMetadata(for: try #require(share.url)).share
+                .allKeys() == [CKShare.SystemFieldKey.title])
+    }
+
     @Test("leads strangers nowhere, and says when an address may be missing", arguments: loopCounts)
     func strangers(loopCount: Int) async throws {
         let desk = try await ShareLinkDesk(loopCount: loopCount)

@@ -66,6 +66,7 @@ struct LimitsPageTests {
                 ("subscriptions of one user", [Model.subscriptionsPerUser]),
                 ("references with `deleteSelf` to one", [Model.cascadeReferencesPerTarget]),
                 ("shares of a zone", [Model.sharesPerZone, Model.participantsPerShare]),
+                ("a share's picture", [Model.shareThumbnailBytes, Model.shareTextBytes]),
                 ("zones of others", [Model.sharedZonesPerUser]),
                 ("references with `deleteSelf` in one", [Model.cascadeReferencesPerRecord]),
                 ("such references that one request", [Model.cascadeReferencesPerRequest]),
