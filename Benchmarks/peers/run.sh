@@ -89,7 +89,7 @@ case $M in
         done
         ;;
     assets)
-        if [ $P = brume ]; then BRUME_OPTS="${BRUME_OPTS:-} --asset-limit 2GiB"; fi
+        if [ $P = brume ]; then BRUME_OPTS="${BRUME_OPTS:-} --asset-limit 2GiB --quota 100GiB"; fi
         fresh $P
         start_peer $P ${OPTS:-}
         lg assets $P -s 100000000 -r $REPS -x 100MB

@@ -72,6 +72,8 @@ struct SpinPolicyTests {
                 return true
             })
         #expect(asked == 0, "what is due is done at once")
+        #expect(!spinner.look(polls: false) { true })
+        #expect(spinner.lookCount == 2, "it was told not to")
         #expect(!spinner.look { false })
     }
 

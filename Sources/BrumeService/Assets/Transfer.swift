@@ -110,11 +110,13 @@ class Transfer: ServiceStream, @unchecked Sendable {
     func noteProgress() {
         lastProgressNanoseconds = shard.loop.nowNanoseconds
         movedByteCount = 0
+        shard.loop.sleepsAtOnce = true
     }
 
     /// So many bytes of the content have come.
     func noteProgress(byteCount: Int) {
         movedByteCount += byteCount
+        shard.loop.sleepsAtOnce = true
         if movedByteCount >= ServiceLimits.transferBytesMin { noteProgress() }
     }
 

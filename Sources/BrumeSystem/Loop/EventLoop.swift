@@ -29,6 +29,10 @@ package final class EventLoop: @unchecked Sendable {
     /// machine).
     package var spinner = Spinner()
 
+    /// Whether the loop does not poll in its next wait. Set in each turn that moves a part of something large: the next
+    /// part is long on its way, and polling would take a core from those who move it. Loop thread only.
+    @exclusivity(unchecked) package var sleepsAtOnce = false
+
     /// Whether the thread uses less of the processors when others want them: for work that nobody waits for. To be set
     /// before ``run()``.
     package var yieldsToOthers = false
@@ -170,7 +174,12 @@ package final class EventLoop: @unchecked Sendable {
         var timeout = isBusy ? 0 : timeoutMilliseconds()
         let waits = timeout != 0 && !mailbox.hasTasks
         // Polling takes time: afterwards a timer may be due, or nearer.
-        if waits { timeout = spinner.look(until: timers.nextDeadline ?? .max, workIsThere) ? 0 : timeoutMilliseconds() }
+        if waits {
+            let polls = !sleepsAtOnce
+            sleepsAtOnce = false
+            let isThere = spinner.look(until: timers.nextDeadline ?? .max, polls: polls, workIsThere)
+            timeout = isThere ? 0 : timeoutMilliseconds()
+        }
         let sleeps = mailbox.mayStartSleeping(timeout != 0)
         if !clockIsFresh { pollOnce(timeoutMilliseconds: sleeps ? timeout : 0) }
         if !clockIsFresh { readClocks() }

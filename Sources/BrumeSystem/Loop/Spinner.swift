@@ -20,12 +20,15 @@ package struct Spinner: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: The time at which there is something to do in any case.
+    ///   - polls: Whether to poll at all, where that pays.
     ///   - isThere: Returns whether there is work.
     /// - Returns: Whether work was found. Otherwise the thread should sleep.
-    package mutating func look(until deadline: UInt64 = .max, _ isThere: () -> Bool) -> Bool {
+    package mutating func look(
+        until deadline: UInt64 = .max, polls: Bool = true, _ isThere: () -> Bool
+    ) -> Bool {
         if policy.isOff { return false }
         beganNanoseconds = MonotonicClock.nowNanoseconds
-        hasLooked = policy.isWorthLooking(nowNanoseconds: beganNanoseconds)
+        hasLooked = polls && policy.isWorthLooking(nowNanoseconds: beganNanoseconds)
         guard hasLooked else { return false }
         lookCount += 1
         let end = min(beganNanoseconds &+ policy.limitNanoseconds, deadline)
