@@ -37,7 +37,7 @@ struct InterceptedTransferTests {
     private let waits = CallPlan.Step.waits { _ in }
 
     private func content(_ count: Int) -> InterceptedTransfer.Parcel {
-        .sentOfDownload(.content(Array(repeating: 7, count: count)))
+        .sentOfDownload(.content(SharedBytes(Array(repeating: 7, count: count))))
     }
 
     @Test("is none where the plan wants nothing of it")

@@ -160,7 +160,7 @@ extension AccountBinding {
                 while let message = try await self.next(stream) {
                     try options.checkDeadline()
                     guard case .content(let bytes) = try self.downloadEvent(message) else { continue }
-                    do throws(AssetError) { try part.append(bytes) } catch { throw CKError(error) }
+                    do throws(AssetError) { try part.append(bytes.array) } catch { throw CKError(error) }
                     hasMoved()
                     progress(part.receivedByteCount)
                 }

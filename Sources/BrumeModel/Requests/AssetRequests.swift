@@ -63,5 +63,5 @@ package struct DownloadRequest: Equatable, Sendable {
 package enum DownloadEvent: Equatable, Sendable {
     /// Bytes of the whole content.
     case byteCount(UInt64)
-    case content([UInt8])
+    case content(SharedBytes)
 }

@@ -61,7 +61,7 @@ extension MessageCoder {
         let message = try answer(brume__v1__download_event__unpack, bytes)
         switch message.pointee.kind_case {
         case BRUME__V1__DOWNLOAD_EVENT__KIND_BYTE_COUNT: return .byteCount(message.pointee.byte_count)
-        case BRUME__V1__DOWNLOAD_EVENT__KIND_CONTENT: return .content(message.pointee.content.array)
+        case BRUME__V1__DOWNLOAD_EVENT__KIND_CONTENT: return .content(SharedBytes(message.pointee.content.array))
         default: throw Self.unreadableAnswer("an event of a download has no kind that this client knows")
         }
     }

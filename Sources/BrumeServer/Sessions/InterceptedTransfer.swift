@@ -95,8 +95,8 @@ struct InterceptedTransfer {
             parcels[0] = .received(.content(Array(bytes[count...])), credit)
             return .received(.content(Array(bytes[..<count])), .none)
         case .sentOfDownload(.content(let bytes)) where count < bytes.count:
-            parcels[0] = .sentOfDownload(.content(Array(bytes[count...])))
-            return .sentOfDownload(.content(Array(bytes[..<count])))
+            parcels[0] = .sentOfDownload(.content(bytes.part(count..<bytes.count)))
+            return .sentOfDownload(.content(bytes.part(0..<count)))
         default: return parcels.removeFirst()
         }
     }

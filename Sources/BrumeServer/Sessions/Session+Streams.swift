@@ -82,7 +82,9 @@ extension Session {
         let position = MessageCoder.positionField(event.position)
         machine.messagesSent(
             stream: stream, StreamCredit(messages: 1, bytes: position.count + event.message.count))
-        write(.message, stream: stream, isNews: !event.isAwaited, payload: position, event.message)
+        event.message.withUnsafeBytes {
+            write(.message, stream: stream, isNews: !event.isAwaited, payload: position, $0)
+        }
     }
 
     func send(_ stream: UInt32, _ event: UploadEvent) {
@@ -100,11 +102,14 @@ extension Session {
     func write(_ event: DownloadEvent, on stream: UInt32) {
         switch event {
         case .byteCount(let count): send(stream, table.coder.encodeDownloadSize(count))
-        case .content(let bytes): send(stream, MessageCoder.contentHeader(byteCount: bytes.count), bytes)
+        case .content(let bytes):
+            bytes.withUnsafeBytes { send(stream, MessageCoder.contentHeader(byteCount: $0.count), $0) }
         }
     }
 
-    private func send(_ stream: UInt32, _ front: [UInt8], _ back: [UInt8] = []) {
+    private func send(
+        _ stream: UInt32, _ front: [UInt8], _ back: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) {
         machine.messagesSent(stream: stream, StreamCredit(messages: 1, bytes: front.count + back.count))
         write(.message, stream: stream, payload: front, back)
     }

@@ -231,7 +231,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
 
     func write(
         _ type: FrameType, stream: UInt32 = 0, isLast: Bool = false, isNews: Bool = false, payload front: [UInt8],
-        _ back: [UInt8] = []
+        _ back: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
         if isGone || isEnding { return }
         let payloadByteCount = front.count + back.count

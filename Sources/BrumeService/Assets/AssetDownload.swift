@@ -112,7 +112,7 @@ final class AssetDownload: Transfer, @unchecked Sendable {
     private func goOn() {
         while sentOfPiece < piece.count, !isClosed, client.door.maySend(responder.call) {
             let next = min(sentOfPiece + Limits.assetChunkBytes, piece.count)
-            client.door.send(responder.call, .content(Array(piece[sentOfPiece..<next])))
+            client.door.send(responder.call, .content(SharedBytes(of: piece, at: sentOfPiece..<next)))
             shard.figures.assets.downloadedBytes += UInt64(next - sentOfPiece)
             sentOfPiece = next
             noteProgress()

@@ -73,7 +73,7 @@ extension FramePeer {
         while true {
             server.settle()
             let events = try takeContent(stream)
-            for case .content(let bytes) in events { content += bytes }
+            for case .content(let bytes) in events { content += bytes.array }
             if !events.isEmpty { continue }
             if let end = try end(stream) {
                 if let error = end.error { throw error }

@@ -83,7 +83,7 @@ extension SimulatedDevice {
                     simulation.violated("A3: an asset has another size than its record says")
                 }
             case .content(let bytes)?:
-                received += bytes
+                received += bytes.array
                 assetTransfers[id] = .download(asset, received: received)
             case nil: simulation.violated("an event of a download can't be read")
             }
