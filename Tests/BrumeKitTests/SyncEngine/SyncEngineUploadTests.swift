@@ -5,7 +5,7 @@ import Testing
 @Suite("A sync engine's uploads")
 struct SyncEngineUploadTests {
     /// An engine whose delegate gives some records a file of their name, and "child of a" the parent "a".
-    private func script(isAutomatic: Bool = false, pictures: Set<String>) -> EngineScript {
+    func script(isAutomatic: Bool = false, pictures: Set<String>) -> EngineScript {
         let state = EngineScript.signedIn { state in
             state.databaseToken = EngineScript.token("d")
             for zone in [Sample.zone, Sample.zoneB] { state.zoneTokens[zone] = EngineScript.token("z") }
@@ -23,7 +23,7 @@ struct SyncEngineUploadTests {
         return script
     }
 
-    private static func file(_ name: String) -> CKAsset {
+    static func file(_ name: String) -> CKAsset {
         CKAsset(fileURL: URL(fileURLWithPath: "/pictures/\(name)"))
     }
 

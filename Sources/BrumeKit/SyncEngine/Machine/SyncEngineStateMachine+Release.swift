@@ -86,11 +86,16 @@ extension SyncEngineStateMachine {
         of records: some Collection<CKRecord.ID>, in batch: CKSyncEngine.RecordZoneChangeBatch
     ) -> Set<CKRecord.ID> {
         if records.isEmpty { return [] }
-        var dependents: Set<CKRecord.ID> = []
+        var ids = Set(records)
+        // What waits for it may be waited for in turn.
+        var earlier = [batch]
         for held in heldBatches where held.failure == nil {
-            dependents.formUnion(BatchDependencies(held.batch, behind: [batch]).waiting(for: records))
+            let waiting = BatchDependencies(held.batch, behind: earlier).waiting(for: ids)
+            if waiting.isEmpty { continue }
+            ids.formUnion(waiting)
+            earlier.append(held.batch.filtered(waiting.contains))
         }
-        return dependents.filter { heldChanges[$0]?.isTracked == true }
+        return ids.filter { heldChanges[$0]?.isTracked == true }
     }
 
     // MARK: Calls

@@ -49,6 +49,9 @@ extension SyncEngineStateMachine {
         var isRelease = false
         /// Whether the delegate was not asked for more since too much is held.
         var isCut = false
+        /// What waited and was asked for anew, as something was given that has to go before it or with it: once each, or
+        /// a delegate that gives them in turns would be asked for ever.
+        var askedBehind: Set<CKRecord.ID> = []
         /// Whether it has to be asked for a record again whose file went after it was asked last.
         var mustAskAgain = false
         /// The batch in flight, and those of its changes that were pending.

@@ -143,8 +143,18 @@ extension SyncEngineStateMachine {
         _ batch: CKSyncEngine.RecordZoneChangeBatch, now: UInt64
     ) -> CKSyncEngine.RecordZoneChangeBatch {
         let ids = Set(batch.itemIDs)
+        let torn = tornShares(batch)
         // What waits for it has its place behind it.
-        var droppedIDs = ids.union(dependents(of: ids.filter { heldChanges[$0] != nil }, in: batch))
+        var others = dependents(of: ids.filter { heldChanges[$0] != nil }, in: batch)
+        // So has what does not wait for it yet: what it waited for has failed, and is given anew.
+        var more = torn.held.union(dependents(of: ids.union(torn.held), in: batch))
+        more.subtract(ids.union(sendCycle!.askedBehind))
+        sendCycle!.askedBehind.formUnion(more)
+        others.formUnion(more)
+        let again = torn.given.union(others.subtracting(ids))
+        let givenAgain =
+            again.isEmpty ? [] : BatchDependencies(batch, behind: heldBatches.map(\.batch)).waiting(for: again)
+        var droppedIDs = ids.union(others)
         var zonesGivenAgain: Set<CKRecordZone.ID> = []
         for held in heldBatches {
             let overlap = Set(held.batch.itemIDs.filter(ids.contains).map(\.zoneID).filter(held.batch.isWhole))
@@ -155,7 +165,33 @@ extension SyncEngineStateMachine {
             zonesGivenAgain.formUnion(others.map(\.zoneID))
         }
         dropHeld(droppedIDs, now: now)
-        return batch.filtered { !zonesGivenAgain.contains($0.zoneID) || state.recordChanges[$0] == nil }
+        return batch.filtered {
+            !zonesGivenAgain.contains($0.zoneID) && !givenAgain.contains($0) || !state.recordChanges.contains($0)
+        }
+    }
+
+    /// New shares and their roots of which a batch gives one, while the other one waits. The server takes them together
+    /// alone.
+    private func tornShares(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch
+    ) -> (given: Set<CKRecord.ID>, held: Set<CKRecord.ID>) {
+        let ids = Set(batch.itemIDs)
+        var given: Set<CKRecord.ID> = []
+        var held: Set<CKRecord.ID> = []
+        for case let share as CKShare in heldBatches.flatMap(\.batch.recordsToSave) + batch.recordsToSave {
+            let (record, details) = share.snapshots
+            guard record.version == nil, !details.root.isEmpty else { continue }
+            let rootID = CKRecord.ID(recordName: details.root, zoneID: share.recordID.zoneID)
+            for (id, other) in [(share.recordID, rootID), (rootID, share.recordID)] {
+                // A delegate that always gives one of them alone would be asked for ever.
+                guard ids.contains(id), !ids.contains(other), !sendCycle!.askedBehind.contains(other),
+                    state.recordChanges[id] == .saveRecord(id), heldChanges[other]?.isTracked == true
+                else { continue }
+                given.insert(id)
+                held.insert(other)
+            }
+        }
+        return (given, held)
     }
 
     private mutating func hold(

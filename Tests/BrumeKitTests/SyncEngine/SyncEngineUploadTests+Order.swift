@@ -1,0 +1,130 @@
+@testable import BrumeKit
+import Foundation
+import Testing
+
+/// What goes before what, and what goes together.
+extension SyncEngineUploadTests {
+    /// One whose records of the name "share" are shares of "a".
+    private func scriptWithShare() -> EngineScript {
+        let script = script(pictures: ["a"])
+        let make = script.makeRecord
+        script.makeRecord = { id in
+            id.recordName == "share" ? CKShare(rootRecord: make(Sample.id("a")), shareID: id) : make(id)
+        }
+        return script
+    }
+
+    private func modifications(_ script: EngineScript) -> [String] { script.taken().filter { $0.hasPrefix("> mod") } }
+
+    @Test("keep a new share and its root together, whichever is added again")
+    func shareAddedAgain() {
+        for again in ["a", "share"] {
+            let script = scriptWithShare()
+            script.add(Sample.save("a"), Sample.save("share"))
+            script.send()
+            script.add(Sample.save(again))
+            script.send()
+            script.endUpload("a")
+            #expect(modifications(script) == ["> modifyRecords([\"a\", \"share\"], [])"])
+            #expect(script.pending.isEmpty && script.machine.isAtRest(now: script.now))
+        }
+    }
+
+    @Test("send a share with its root that waits already, and what is below the root behind them")
+    func shareAddedLater() {
+        for given in ["a", "share"] {
+            let script = scriptWithShare()
+            script.add(Sample.save("a"), Sample.save("child of a"))
+            script.send()
+            script.add(Sample.save("share"), Sample.save("child of child of a"), Sample.save(given))
+            script.send()
+            #expect(modifications(script).isEmpty)
+            script.endUpload("a")
+            let sent = modifications(script)
+            #expect(sent.first?.hasPrefix("> modifyRecords([\"a\"") == true && sent.first?.contains("share") == true)
+            #expect(script.pending.isEmpty && script.machine.isAtRest(now: script.now))
+        }
+    }
+
+    @Test("don't ask for ever a delegate that gives a share and its root one by one, or always")
+    func shareOneByOne() {
+        for names in [["a"], ["share"], ["a", "share"], ["share", "a"], []] {
+            let script = scriptWithShare()
+            var asked = 0
+            script.onBatch = { _ in
+                asked += 1
+                var changes = script.pending
+                if names.isEmpty {
+                    // Both and one of them in turns.
+                    changes = Array(changes.prefix(asked % 2 + 1))
+                } else {
+                    // Those of these names that are left, one by one.
+                    let name = names[asked % names.count]
+                    changes = changes.filter { $0.recordID.recordName == name }
+                }
+                if asked > 100 || changes.isEmpty { return nil }
+                return .init(recordsToSave: changes.map { script.makeRecord($0.recordID) })
+            }
+            script.add(Sample.save("a"), Sample.save("share"))
+            script.send()
+            #expect(asked < 20)
+            script.endUpload("a")
+            #expect(asked < 40 && script.machine.heldBatches.isEmpty)
+        }
+    }
+
+    @Test("don't ask for ever a delegate that gives one by one records that need each other")
+    func circle() {
+        let script = script(pictures: ["a", "b"])
+        let make = script.makeRecord
+        script.makeRecord = { id in
+            let record = make(id)
+            let other = Sample.id(id.recordName == "a" ? "b" : "a")
+            record["other"] = CKRecord.Reference(recordID: other, action: .deleteSelf)
+            return record
+        }
+        var asked = 0
+        script.onBatch = { _ in
+            asked += 1
+            let next = script.pending.first { !script.machine.holdsBack($0, now: script.now) }
+            return asked > 100 ? nil : next.map { .init(recordsToSave: [script.makeRecord($0.recordID)]) }
+        }
+        script.add(Sample.save("a"), Sample.save("b"))
+        let call = script.send()
+        #expect(asked < 10)
+        script.endUpload("a")
+        script.endUpload("b")
+        #expect(script.pending.isEmpty && script.taken().last == "< \(call)")
+    }
+
+    @Test("keep a new child behind its parent that is added again after a failure")
+    func parentAddedAgain() {
+        let script = script(pictures: ["a", "child of a"])
+        script.add(Sample.save("a"), Sample.save("child of a"))
+        script.send()
+        script.endUpload("a", CKError(.quotaExceeded))
+        script.pass(1_000)
+        #expect(script.pending == [Sample.save("child of a")])
+        script.add(Sample.save("a"))
+        script.send()
+        script.endUpload("child of a")
+        script.pass(1_000)
+        script.endUpload("a")
+        #expect(modifications(script) == ["> modifyRecords([\"a\"], [])", "> modifyRecords([\"child of a\"], [])"])
+        #expect(script.pending.isEmpty && script.machine.isAtRest(now: script.now))
+    }
+
+    @Test("whose record a call for others takes out of what waits are sent by the engine itself")
+    func takenOverByOthers() {
+        let script = script(isAutomatic: true, pictures: ["a", "child of a"])
+        script.start()
+        script.add(Sample.save("a"), Sample.save("child of a"))
+        while script.openUploads.count < 2 { script.turnClock() }
+        script.add(Sample.save("a"))
+        script.send(.recordIDs([Sample.id("a")]))
+        script.endUpload("a")
+        script.endUpload("child of a")
+        script.pass(10_000)
+        #expect(script.pending.isEmpty)
+    }
+}
