@@ -127,4 +127,56 @@ extension SyncEngineUploadTests {
         script.pass(10_000)
         #expect(script.pending.isEmpty)
     }
+
+    @Test("let calls have their turn, however fast files come and however slow the server is")
+    func turns() {
+        for pause: UInt64 in [0, 1_500] {
+            let names = (0..<30).map { "p\($0)" }
+            let script = script(pictures: Set(names))
+            for name in names { script.add(Sample.save(name)) }
+            script.send()
+            var sent: CKSyncEngine.RecordZoneChangeBatch?
+            script.server = { request in
+                guard case .modifyRecords(let batch) = request else { return EngineScript.friendlyServer(request) }
+                sent = batch
+                return nil
+            }
+            script.endUpload("p0")
+            script.pass(1_000)
+            // The first request with a record whose file is there is open.
+            let call = script.fetch()
+            for name in names[1..<20] {
+                script.endUpload(name)
+                if script.openRequestID == nil { continue }
+                script.pass(pause)
+                script.answer(EngineScript.saved(sent!))
+            }
+            #expect(script.taken().contains("< \(call)"))
+            script.server = EngineScript.friendlyServer
+            if script.openRequestID != nil { script.answer(EngineScript.saved(sent!)) }
+            for name in names[20...] { script.endUpload(name) }
+            #expect(script.pending.isEmpty && script.machine.isAtRest(now: script.now))
+        }
+    }
+
+    @Test("that end while others are sent follow a second later")
+    func late() {
+        let script = script(pictures: ["a", "b", "d"])
+        script.add(Sample.save("a"), Sample.save("b"), Sample.save("d"))
+        script.send()
+        var sent: CKSyncEngine.RecordZoneChangeBatch?
+        script.server = { request in
+            guard case .modifyRecords(let batch) = request else { return EngineScript.friendlyServer(request) }
+            sent = batch
+            return nil
+        }
+        script.endUpload("a")
+        script.pass(1_000)
+        script.endUpload("b")
+        script.server = EngineScript.friendlyServer
+        script.answer(EngineScript.saved(sent!))
+        #expect(modifications(script) == ["> modifyRecords([\"a\"], [])"])
+        #expect(script.turnClock() == 1_000)
+        #expect(modifications(script) == ["> modifyRecords([\"b\"], [])"] && script.pending == [Sample.save("d")])
+    }
 }

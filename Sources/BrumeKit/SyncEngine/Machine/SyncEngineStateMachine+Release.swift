@@ -24,10 +24,13 @@ extension SyncEngineStateMachine {
 
     private func readyIDs(at index: Int) -> Set<CKRecord.ID> {
         let batch = heldBatches[index].batch
+        func isUnready(_ id: CKRecord.ID) -> Bool {
+            uploads[id]?.isOver == false || sendCycle?.lateUploads.contains(id) == true
+        }
         // Most often all of it waits.
-        guard !batch.recordsToSave.allSatisfy({ uploads[$0.recordID]?.isOver == false }) else { return [] }
+        guard !batch.recordsToSave.allSatisfy({ isUnready($0.recordID) }) else { return [] }
         let earlier = heldBatches[..<index].map(\.batch)
-        let unready = batch.recordsToSave.map(\.recordID).filter { uploads[$0]?.isOver == false }
+        let unready = batch.recordsToSave.map(\.recordID).filter(isUnready)
         let waiting = BatchDependencies(batch, behind: earlier)
             .waiting(for: unready + earlier.flatMap { $0.recordsToSave.map(\.recordID) })
         return Set(batch.itemIDs).subtracting(waiting)

@@ -52,6 +52,8 @@ extension SyncEngineStateMachine {
         /// What waited and was asked for anew, as something was given that has to go before it or with it: once each, or
         /// a delegate that gives them in turns would be asked for ever.
         var askedBehind: Set<CKRecord.ID> = []
+        /// The files that were not there when a release began: their records are for the next one.
+        var lateUploads: Set<CKRecord.ID> = []
         /// Whether it has to be asked for a record again whose file went after it was asked last.
         var mustAskAgain = false
         /// The batch in flight, and those of its changes that were pending.
@@ -101,6 +103,7 @@ extension SyncEngineStateMachine {
         let reason: CKSyncEngine.SyncReason = waiting == nil && isAutomatic ? .scheduled : .manual
         sendCycle = SendCycle(context: .init(reason: reason, options: options), callIDs: [])
         sendCycle!.isRelease = true
+        sendCycle!.lateUploads = Set(uploads.filter { !$0.value.isOver }.keys)
     }
 
     mutating func advanceSend(now: UInt64) {
@@ -211,6 +214,10 @@ extension SyncEngineStateMachine {
         // What else could be sent is tried again with the rest.
         if cycle.isRelease, cycle.failure != nil, !heldBatches.isEmpty, uploadsDue == nil {
             uploadsDue = max(now + Self.releaseDelay, schedule.sendHeldUntil)
+        }
+        // Others have their turn between two releases.
+        if cycle.isRelease, !runningUploads.isEmpty, let due = uploadsDue {
+            uploadsDue = max(due, now + Self.releaseDelay)
         }
         uploadsSettled(now: now)
     }
