@@ -164,4 +164,28 @@ struct SyncEngineHeldCallTests {
         script.perform(script.machine.callCancelled(second, now: script.now))
         #expect(script.openUploads.isEmpty && script.pending == [Sample.save("a")])
     }
+
+    @Test("are not over while the delegate gave nothing but what waited")
+    func givenAgain() {
+        let script = script(pictures: ["a"])
+        script.onBatch = { _ in script.pending.first.map { .init(recordsToSave: [script.makeRecord($0.recordID)]) } }
+        script.add(Sample.save("a"), Sample.save("b"))
+        let call = script.send()
+        script.endUpload("a")
+        #expect(script.pending.isEmpty && script.taken().last == "< \(call)")
+    }
+
+    @Test("are not over while the delegate gave nothing but what waited, also when the app removes just that")
+    func givenAgainAndRemoved() {
+        let script = script(pictures: ["a"])
+        script.onBatch = { _ in script.pending.first.map { .init(recordsToSave: [script.makeRecord($0.recordID)]) } }
+        script.add(Sample.save("a"), Sample.save("b"))
+        script.holdsQuestions = true
+        let call = script.send()
+        while !script.log.contains("didSendChanges(manual)") { script.reply() }
+        script.remove(Sample.save("a"))
+        script.holdsQuestions = false
+        script.reply()
+        #expect(script.pending.isEmpty && script.taken().last == "< \(call)")
+    }
 }

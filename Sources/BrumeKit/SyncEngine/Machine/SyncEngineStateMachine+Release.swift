@@ -128,9 +128,13 @@ extension SyncEngineStateMachine {
             // What is still pending was given for another call, which left it unsent.
             let isUnsent = waiting.awaited.contains { heldChanges[$0] == nil && state.recordChanges[$0] == $1 }
             guard waiting.error != nil || isOver || isUnsent else { continue }
+            // The delegate gives what is behind when what waited is gone, and nothing where there is nothing.
+            let isMoreLeft =
+                waiting.isGivenAgain
+                && state.recordChanges.changes.contains { waiting.options.scope.contains($0) && !waitsForFiles($0) }
             if waiting.failure == nil, waiting.error != nil { isNextCallAwaited = true }
             waitingSends.removeAll { $0.callIDs == waiting.callIDs }
-            if waiting.error == nil, waiting.isCut || isUnsent {
+            if waiting.error == nil, waiting.isCut || isUnsent || isMoreLeft {
                 calls.insert(contentsOf: waiting.callIDs.map { ($0, .send(waiting.options)) }, at: 0)
             } else {
                 finish(waiting.callIDs, waiting.error.map { .failure($0) } ?? .success(()))

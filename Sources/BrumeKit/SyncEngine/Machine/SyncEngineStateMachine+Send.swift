@@ -49,6 +49,8 @@ extension SyncEngineStateMachine {
         var isRelease = false
         /// Whether the delegate was not asked for more since too much is held.
         var isCut = false
+        /// Whether the delegate gave nothing but what waits already: it may have more behind that.
+        var isGivenAgain = false
         /// What waited and was asked for anew, as something was given that has to go before it or with it: once each, or
         /// a delegate that gives them in turns would be asked for ever.
         var askedBehind: Set<CKRecord.ID> = []
@@ -196,7 +198,7 @@ extension SyncEngineStateMachine {
         }
         let scope = cycle.context.options.scope
         let awaited = cycle.callIDs.isEmpty ? [:] : heldChanges.filter { scope.contains($0.key) }.mapValues(\.change)
-        let isForMore = cycle.isCut && !cycle.callIDs.isEmpty
+        let isForMore = (cycle.isCut || cycle.isGivenAgain) && !cycle.callIDs.isEmpty
         let isDone = awaited.isEmpty && !isForMore
         if error == nil, cycle.isCancelled, cycle.mustAskAgain || !isDone {
             // It was cancelled when nothing was left to be sent but what waits for files.
@@ -209,7 +211,8 @@ extension SyncEngineStateMachine {
         } else {
             waitingSends.append(
                 WaitingSend(
-                    callIDs: cycle.callIDs, options: cycle.context.options, awaited: awaited, isCut: cycle.isCut))
+                    callIDs: cycle.callIDs, options: cycle.context.options, awaited: awaited, isCut: cycle.isCut,
+                    isGivenAgain: cycle.isGivenAgain))
         }
         // What else could be sent is tried again with the rest.
         if cycle.isRelease, cycle.failure != nil, !heldBatches.isEmpty, uploadsDue == nil {

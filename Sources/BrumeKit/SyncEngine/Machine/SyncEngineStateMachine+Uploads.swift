@@ -63,6 +63,8 @@ extension SyncEngineStateMachine {
         var awaited: [CKRecord.ID: CKSyncEngine.PendingRecordZoneChange]
         /// Whether the delegate may have more to send, and was not asked since too much was held.
         let isCut: Bool
+        /// The same where it was not asked further since it gave nothing but what waited.
+        let isGivenAgain: Bool
         var failedRecords: [CKRecord.ID: CKError] = [:]
         var failure: CKError?
 
@@ -127,7 +129,10 @@ extension SyncEngineStateMachine {
         if later.itemCount > 0 { hold(later, files: files, now: now) }
         if batch.itemCount > 0 { return withUploads(batch) }
         // A delegate that always gives what waits already would be asked for ever.
-        if !later.itemIDs.isEmpty, later.itemIDs.allSatisfy(wasHeld.contains) { sendCycle!.phase = .end }
+        if !later.itemIDs.isEmpty, later.itemIDs.allSatisfy(wasHeld.contains) {
+            sendCycle!.phase = .end
+            sendCycle!.isGivenAgain = true
+        }
         return nil
     }
 
