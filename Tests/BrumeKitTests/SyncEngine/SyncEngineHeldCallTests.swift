@@ -188,4 +188,28 @@ struct SyncEngineHeldCallTests {
         script.reply()
         #expect(script.pending.isEmpty && script.taken().last == "< \(call)")
     }
+
+    @Test("don't wait for what the server asked of an earlier request")
+    func staleHold() {
+        let script = script(isAutomatic: true, pictures: ["a"])
+        script.start()
+        script.add(Sample.save("a"))
+        while script.openUploads.isEmpty { script.turnClock() }
+        let first = script.send()
+        script.holdsQuestions = true
+        script.endUpload("a")
+        // The send of what waited is about to begin.
+        script.server = { request in
+            guard case .account = request else { return EngineScript.friendlyServer(request) }
+            return .account(.failure(CKError(.requestRateLimited, message: "", retryAfterSeconds: 60)))
+        }
+        script.perform(script.machine.accountMayHaveChanged(now: script.now))
+        script.holdsQuestions = false
+        script.reply()
+        #expect(isOver(first, script.taken()) && script.pending == [Sample.save("a")])
+        script.server = EngineScript.friendlyServer
+        let second = script.send()
+        script.pass(1_000)
+        #expect(script.taken().last == "< \(second)" && script.pending.isEmpty)
+    }
 }

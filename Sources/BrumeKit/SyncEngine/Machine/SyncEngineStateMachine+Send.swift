@@ -216,7 +216,8 @@ extension SyncEngineStateMachine {
         }
         // What else could be sent is tried again with the rest.
         if cycle.isRelease, cycle.failure != nil, !heldBatches.isEmpty, uploadsDue == nil {
-            uploadsDue = max(now + Self.releaseDelay, schedule.sendHeldUntil)
+            // ``releaseDue`` adds for how long the server has asked to wait, where and while that counts.
+            uploadsDue = now + Self.releaseDelay
         }
         // Others have their turn between two releases.
         if cycle.isRelease, !runningUploads.isEmpty, let due = uploadsDue {
