@@ -51,14 +51,14 @@ extension SyncEngineDriver {
         }
     }
 
-    /// Uploads files for records of a zone, by the account that was found last.
-    func upload(_ files: [AssetUpload], to zoneID: CKRecordZone.ID) async -> Result<[URL: Asset], CKError> {
+    /// Uploads files of a record of a zone, by the account that was found last.
+    func upload(
+        _ files: [AssetUpload], to zoneID: CKRecordZone.ID, atATime limit: Int
+    ) async -> Result<[URL: Asset], CKError> {
         let database = boundDatabase.configuredWith(group: read { $0.operationGroup }) { (database: CKDatabase) in
             database
         }
-        let (uploads, failure) = await outcomes(
-            of: files, atATime: SyncEngineStateMachine.filesPerRecordMax, endingAt: { _ in true }
-        ) {
+        let (uploads, failure) = await outcomes(of: files, atATime: limit, endingAt: { _ in true }) {
             (file) throws(CKError) -> Asset in
             try await database.upload(file.url, to: zoneID)
         }

@@ -1,4 +1,5 @@
 internal import BrumeLock
+internal import BrumeModel
 internal import Foundation
 internal import Synchronization
 
@@ -273,7 +274,8 @@ final class SyncEngineDriver: Sendable {
                 return request.task
             }
             task?.cancel()
-        case .upload(let id, let zoneID, let files): beginUpload(id, zoneID, files)
+        case .upload(let id, let zoneID, let files, let limit):
+            beginUpload(id) { await self.upload(files, to: zoneID, atATime: limit) }
         case .cancelUpload(let id):
             let task = held.withLock { held in
                 if held.uploads[id] == nil { held.cancelledUploadIDs.insert(id) }
@@ -300,12 +302,14 @@ final class SyncEngineDriver: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    private func beginUpload(_ id: UInt64, _ zoneID: CKRecordZone.ID, _ files: [AssetUpload]) {
+    private func beginUpload(
+        _ id: UInt64, _ upload: @escaping @Sendable () async -> Result<[URL: Asset], CKError>
+    ) {
         held.withLock { held in
             if held.isStopped || held.cancelledUploadIDs.remove(id) != nil { return }
             // It ends behind this block, as it needs the lock for that.
             held.uploads[id] = Task {
-                let result = await self.upload(files, to: zoneID)
+                let result = await upload()
                 self.handle { machine, now in machine.uploadEnded(id, result, now: now) }
                 self.held.withLock { held in
                     held.uploads[id] = nil

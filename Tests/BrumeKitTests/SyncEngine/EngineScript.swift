@@ -22,6 +22,9 @@ final class EngineScript {
     var openRequestID: UInt64?
     /// The uploads under way, by the names of their files.
     private(set) var openUploads: [String: (id: UInt64, files: [AssetUpload])] = [:]
+    /// How many of its files an upload was told to take at a time.
+    private var placesOfUploads: [UInt64: Int] = [:]
+    var openPlaces: Int { openUploads.values.reduce(0) { $0 + placesOfUploads[$1.id]! } }
     var openQuestion: SyncEngineQuestion?
     private var lastCall: UInt64 = 0
     private var todo: [SyncEngineStateMachine.Action] = []
@@ -163,10 +166,11 @@ final class EngineScript {
                 openRequestID = id
             }
         case .cancelRequest: log.append("> cancel")
-        case .upload(let id, _, let files):
+        case .upload(let id, _, let files, let limit):
             let names = files.map(\.url.lastPathComponent).joined(separator: " ")
             log.append("> upload \(names)")
             openUploads[names] = (id, files)
+            placesOfUploads[id] = limit
         case .cancelUpload(let id):
             guard let names = openUploads.first(where: { $0.value.id == id })?.key else { break }
             log.append("> cancel \(names)")

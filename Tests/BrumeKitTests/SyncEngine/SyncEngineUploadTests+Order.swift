@@ -179,4 +179,20 @@ extension SyncEngineUploadTests {
         #expect(script.turnClock() == 1_000)
         #expect(modifications(script) == ["> modifyRecords([\"b\"], [])"] && script.pending == [Sample.save("d")])
     }
+
+    @Test("leave room beside films for a record with two files")
+    func filmsAndPair() {
+        let films = (0..<4).map { "film\($0)" }
+        let script = script(pictures: Set(films))
+        let make = script.makeRecord
+        script.makeRecord = { id in
+            let record = make(id)
+            if id.recordName == "photo" { record["pictures"] = ["large", "thumb"].map(Self.file) }
+            return record
+        }
+        for name in films + ["photo"] { script.add(Sample.save(name)) }
+        script.send()
+        #expect(Set(script.openUploads.keys) == ["film0", "film1", "film2", "large thumb"])
+        #expect(script.openPlaces == 4)
+    }
 }

@@ -305,15 +305,18 @@ struct SyncEngineUploadTests {
         let album = (0..<6).map { "page\($0)" }.joined(separator: " ")
         #expect(Set(script.openUploads.keys) == ["film0", "film1", "film2", "photo0"])
         for name in photos { script.endUpload(name) }
-        // The record with six files uploads three at a time.
-        #expect(Set(script.openUploads.keys) == ["film0", "film1", "film2"])
+        // The record with six files has the place that is left.
+        #expect(Set(script.openUploads.keys) == ["film0", "film1", "film2", album] && script.openPlaces == 4)
         script.endUpload("film0")
         script.endUpload("film1")
-        #expect(Set(script.openUploads.keys) == ["film2", "film3", "film4"])
-        for name in ["film2", "film3", "film4", "film5"] { script.endUpload(name) }
-        #expect(Set(script.openUploads.keys) == [album])
+        #expect(Set(script.openUploads.keys) == ["film2", "film3", "film4", album])
+        for name in ["film2", "film3", "film4", "film5", album] { script.endUpload(name) }
+        // Where there is more room it uploads three at a time.
+        script.add(Sample.save("album"))
+        script.send()
+        #expect(Set(script.openUploads.keys) == [album] && script.openPlaces == 3)
         script.endUpload(album)
-        #expect(script.taken().last == "< 1" && script.pending.isEmpty)
+        #expect(script.taken().last == "< 2" && script.pending.isEmpty)
     }
 
     @Test("fail together where the way to the server is gone")

@@ -152,7 +152,7 @@ final class WorldDevice {
             switch action {
             case .request(let id, let request): begin(id, request)
             case .ask(let question): ask(question)
-            case .upload(let id, _, let files): upload(id, files)
+            case .upload(let id, _, let files, _): upload(id, files)
             case .cancelUpload(let id): uploads[id] = nil
             case .cancelRequest, .listen, .finish: break
             }

@@ -9,8 +9,9 @@ package struct SyncEngineStateMachine: Sendable {
         case request(id: UInt64, SyncEngineRequest)
         /// Give up a request, if it is still under way. Its answer is awaited all the same.
         case cancelRequest(id: UInt64)
-        /// Upload files for records of a zone, beside all else, and come back with ``uploadEnded(_:_:now:)``.
-        case upload(id: UInt64, zoneID: CKRecordZone.ID, [AssetUpload])
+        /// Upload files of a record of a zone, so many at a time, beside all else, and come back with
+        /// ``uploadEnded(_:_:now:)``.
+        case upload(id: UInt64, zoneID: CKRecordZone.ID, [AssetUpload], atATime: Int)
         /// Give up an upload. Whether it still comes back is all the same.
         case cancelUpload(id: UInt64)
         /// Ask the delegate, and come back with ``replied(_:now:)``.

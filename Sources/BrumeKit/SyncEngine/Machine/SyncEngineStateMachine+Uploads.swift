@@ -20,9 +20,9 @@ extension SyncEngineStateMachine {
         let zoneID: CKRecordZone.ID
         let files: [AssetUpload]
         var progress = Progress.waiting
+        /// How many of its files are uploaded at a time; 0 before it begins.
+        var places = 0
 
-        /// How many of its files are uploaded at a time.
-        var places: Int { min(files.count, filesPerRecordMax) }
         var isLarge: Bool { files.reduce(0) { $0 + ($1.version?.byteCount ?? 0) } > smallFilesBytesMax }
         var isOver: Bool { if case .ended = progress { true } else { false } }
         var error: CKError? { if case .ended(.failure(let error)) = progress { error } else { nil } }
@@ -75,15 +75,6 @@ extension SyncEngineStateMachine {
             return items.isEmpty ? nil : .partialFailure(Dictionary(uniqueKeysWithValues: items))
         }
     }
-
-    /// Files that are uploaded at a time: their streams take turns, and the app's own transfers want some too.
-    static let filesMax = 4
-
-    /// Of these, files of one record, and those of all large records together: small files don't wait for films.
-    static let filesPerRecordMax = 3
-
-    /// A record with more bytes of files than that is large.
-    static let smallFilesBytesMax = 16 * 1024 * 1024
 
     /// With so many changes that wait for files the delegate is asked for no more, until half of them are gone. A
     /// record takes some kilobytes, and others behind it in the app's list wait that long only if there are that many.
@@ -222,37 +213,6 @@ extension SyncEngineStateMachine {
         beginUploads()
         // All of it may wait for others alone, which are uploaded.
         if runningUploads.isEmpty { uploadsDue = now }
-    }
-
-    mutating func beginUploads() {
-        while let id = takeNextUpload() {
-            guard var upload = uploads[id] else { preconditionFailure("an upload begins that nobody waits for") }
-            upload.progress = .underWay
-            uploads[id] = upload
-            runningUploads[upload.id] = id
-            actions.append(.upload(id: upload.id, zoneID: upload.zoneID, upload.files))
-        }
-    }
-
-    /// The first record for whose files there is room. None is overtaken by later ones, except large ones by small ones
-    /// while other large ones are uploaded.
-    private mutating func takeNextUpload() -> CKRecord.ID? {
-        waitingUploads.removeAll { id in
-            guard case .waiting? = uploads[id]?.progress else { return true }
-            return false
-        }
-        let running = runningUploads.values.compactMap { uploads[$0] }
-        let places = running.reduce(0) { $0 + $1.places }
-        let largePlaces = running.reduce(0) { $0 + ($1.isLarge ? $1.places : 0) }
-        guard places < Self.filesMax else { return nil }
-        for (index, id) in waitingUploads.enumerated() {
-            guard let upload = uploads[id] else { continue }
-            if upload.isLarge, largePlaces + upload.places > Self.filesPerRecordMax { continue }
-            guard places + upload.places <= Self.filesMax else { return nil }
-            waitingUploads.remove(at: index)
-            return id
-        }
-        return nil
     }
 
     // MARK: Behind
