@@ -51,11 +51,11 @@ extension SyncEngineDriver {
         }
     }
 
-    /// Uploads files of a record of a zone, by the account that was found last.
+    /// Uploads files of a record of a zone, to the database of the account that the record is of.
     func upload(
-        _ files: [AssetUpload], to zoneID: CKRecordZone.ID, atATime limit: Int
+        _ files: [AssetUpload], to zoneID: CKRecordZone.ID, atATime limit: Int, _ database: CKDatabase
     ) async -> Result<[URL: Asset], CKError> {
-        let database = boundDatabase.configuredWith(group: read { $0.operationGroup }) { (database: CKDatabase) in
+        let database = database.configuredWith(group: read { $0.operationGroup }) { (database: CKDatabase) in
             database
         }
         let (uploads, failure) = await outcomes(of: files, atATime: limit, endingAt: { _ in true }) {

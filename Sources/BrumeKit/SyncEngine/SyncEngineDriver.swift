@@ -209,14 +209,15 @@ final class SyncEngineDriver: Sendable {
 
     func handle(_ event: (inout SyncEngineStateMachine, UInt64) -> [SyncEngineStateMachine.Action]) {
         let now = clock.nowMilliseconds
-        let actions = held.withLock { held in
-            if held.isStopped { return [SyncEngineStateMachine.Action]() }
+        // What the machine decides is for the account that it knows then, whoever signs in before it is done.
+        let (actions, database) = held.withLock { held in
+            if held.isStopped { return ([SyncEngineStateMachine.Action](), held.database) }
             let heads = held.machine.headsReached
             let actions = event(&held.machine, now)
             if held.machine.headsReached != heads { held.headDate = Date() }
-            return actions
+            return (actions, held.database)
         }
-        for action in actions { perform(action) }
+        for action in actions { perform(action, database) }
         armTimer()
         statuses.changed(status)
         wakeAtRest()
@@ -262,7 +263,7 @@ final class SyncEngineDriver: Sendable {
         if !isAtRest { throw CancellationError() }
     }
 
-    private func perform(_ action: SyncEngineStateMachine.Action) {
+    private func perform(_ action: SyncEngineStateMachine.Action, _ database: CKDatabase) {
         switch action {
         case .request(let id, let request): begin(id, request)
         case .cancelRequest(let id):
@@ -275,7 +276,7 @@ final class SyncEngineDriver: Sendable {
             }
             task?.cancel()
         case .upload(let id, let zoneID, let files, let limit):
-            beginUpload(id) { await self.upload(files, to: zoneID, atATime: limit) }
+            beginUpload(id) { await self.upload(files, to: zoneID, atATime: limit, database) }
         case .cancelUpload(let id):
             let task = held.withLock { held in
                 if held.uploads[id] == nil { held.cancelledUploadIDs.insert(id) }

@@ -195,4 +195,50 @@ extension SyncEngineUploadTests {
         #expect(Set(script.openUploads.keys) == ["film0", "film1", "film2", "large thumb"])
         #expect(script.openPlaces == 4)
     }
+
+    @Test("don't begin while it is open whose they are")
+    func accountInQuestion() {
+        for failures in [0, 2] {
+            let names = ["a", "b", "c", "d", "e"]
+            let script = script(isAutomatic: failures > 0, pictures: Set(names))
+            for name in names { script.add(Sample.save(name)) }
+            script.send()
+            script.server = { if case .account = $0 { nil } else { EngineScript.friendlyServer($0) } }
+            script.perform(script.machine.accountMayHaveChanged(now: script.now))
+            script.remove(Sample.save("a"))
+            script.endUpload("b")
+            #expect(script.openUploads.count == 2)
+            for _ in 0..<failures {
+                script.answer(.account(.failure(CKError(.networkFailure))))
+                script.turnClock()
+                while script.openRequestID == nil { script.turnClock() }
+                #expect(script.openUploads.count == 2)
+            }
+            script.answer(.account(.success("_ada")))
+            #expect(script.openUploads["e"] != nil)
+        }
+    }
+
+    @Test("that wait for their turn while it can't be asked whose they are have it asked again")
+    func accountAskedAgain() {
+        let names = ["a", "b", "c", "d", "e"]
+        let script = script(pictures: Set(names))
+        script.server = EngineScript.server(failing: [Sample.id("x"): CKError(.serverRecordChanged)])
+        // They go on after the call's failure, for the next one.
+        for name in names + ["x"] { script.add(Sample.save(name)) }
+        script.send()
+        var failures = 0
+        script.server = { request in
+            guard case .account = request, failures < 3 else { return EngineScript.friendlyServer(request) }
+            failures += 1
+            return .account(.failure(CKError(.networkFailure)))
+        }
+        script.perform(script.machine.accountMayHaveChanged(now: script.now))
+        for name in names.prefix(4) { script.remove(Sample.save(name)) }
+        #expect(script.openUploads.isEmpty)
+        while script.openUploads.isEmpty, failures < 3 || script.machine.isAccountCheckWanted {
+            guard script.turnClock() != nil else { break }
+        }
+        #expect(script.openUploads["e"] != nil)
+    }
 }

@@ -300,6 +300,8 @@ package struct SyncEngineStateMachine: Sendable {
         if let releaseDue {
             consider(isAccountKnown && !isAccountCheckWanted ? releaseDue : max(releaseDue, schedule.accountDue))
         }
+        // Uploads wait for it.
+        if isAccountCheckWanted, !heldBatches.isEmpty { consider(schedule.accountDue) }
         guard isAutomatic else { return deadline }
         if !isAccountKnown || isAccountCheckWanted {
             consider(schedule.accountDue)

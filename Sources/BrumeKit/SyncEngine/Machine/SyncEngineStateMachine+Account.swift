@@ -17,7 +17,7 @@ extension SyncEngineStateMachine {
         isAccountKnown = true
         isAccountCheckWanted = false
         switch (state.account, name) {
-        case (.user(let previous), let name?) where previous == name: return
+        case (.user(let previous), let name?) where previous == name: beginUploads()
         case (.user(let previous), let name?):
             accountChanged(
                 to: .user(name),

@@ -10,6 +10,8 @@ extension SyncEngineStateMachine {
     static let smallFilesBytesMax = 16 * 1024 * 1024
 
     mutating func beginUploads() {
+        // Files are a user's, and who is signed in may be another one by now.
+        if isAccountCheckWanted { return }
         while let (id, places) = takeNextUpload() {
             guard var upload = uploads[id] else { preconditionFailure("an upload begins that nobody waits for") }
             upload.progress = .underWay
