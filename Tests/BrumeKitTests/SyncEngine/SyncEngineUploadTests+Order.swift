@@ -241,4 +241,26 @@ extension SyncEngineUploadTests {
         }
         #expect(script.openUploads["e"] != nil)
     }
+
+    @Test("are not made for a change that was removed while its files were looked for")
+    func removedBefore() {
+        for others in [[], ["b", "child of a"]] {
+            let script = script(pictures: ["a"])
+            for name in ["a"] + others { script.add(Sample.save(name)) }
+            var batch: CKSyncEngine.RecordZoneChangeBatch?
+            script.server = { request in
+                guard case .assetFiles(let asked) = request else { return EngineScript.friendlyServer(request) }
+                batch = asked
+                return nil
+            }
+            let call = script.send()
+            script.remove(Sample.save("a"))
+            script.server = EngineScript.friendlyServer
+            script.answer(.assetFiles(EngineScript.files(of: batch!)))
+            #expect(script.openUploads.isEmpty)
+            let log = script.taken()
+            #expect(log.last == "< \(call)" && script.pending.isEmpty)
+            #expect(log.filter { $0.hasPrefix("> mod") }.count == (others.isEmpty ? 0 : 1))
+        }
+    }
 }

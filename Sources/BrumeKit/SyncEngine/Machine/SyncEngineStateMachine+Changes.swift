@@ -16,8 +16,10 @@ extension SyncEngineStateMachine {
     /// Removes changes to records, also from what is in flight, in so far as it does not come back.
     package mutating func remove(_ changes: [CKSyncEngine.PendingRecordZoneChange], now: UInt64) -> Bool {
         var isChanged = false
+        var removed: Set<CKSyncEngine.PendingRecordZoneChange> = []
         for change in changes {
             if state.recordChanges[change.recordID] == change {
+                removed.insert(change)
                 state.recordChanges.remove(change.recordID)
                 dropHeldChange(change.recordID, now: now)
                 isChanged = true
@@ -28,6 +30,9 @@ extension SyncEngineStateMachine {
                 isChanged = true
             }
         }
+        // What the delegate gave of them is not on its way yet.
+        sendCycle?.heldBatch?.batch.recordsToSave.removeAll { removed.contains(.saveRecord($0.recordID)) }
+        sendCycle?.heldBatch?.batch.recordIDsToDelete.removeAll { removed.contains(.deleteRecord($0)) }
         if isChanged { markDirty(now: now) }
         return isChanged
     }

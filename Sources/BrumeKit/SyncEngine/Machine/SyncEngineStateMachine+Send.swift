@@ -139,6 +139,11 @@ extension SyncEngineStateMachine {
                 return
             }
             if let held = sendCycle!.heldBatch.take() {
+                // The app may have removed all of it.
+                if held.batch.itemCount == 0 {
+                    sendCycle!.files = nil
+                    return
+                }
                 sendCycle!.additionsAtQuestion = held.additionsAtQuestion
                 return sendOnceFollowed(held.batch, now: now)
             }

@@ -111,7 +111,7 @@ extension SyncEngineStateMachine {
             // The newest version of the record counts: others of its files are not needed.
             if let upload = uploads[id], upload.error != nil || upload.files != files[id] ?? [] { cancelUpload(id) }
         }
-        let unready = files.keys.filter { uploads[$0]?.assets == nil }
+        let unready = batch.recordsToSave.map(\.recordID).filter { files[$0] != nil && uploads[$0]?.assets == nil }
         let earlier = heldBatches.map(\.batch)
         let waiting = BatchDependencies(batch, behind: earlier)
             .waiting(for: unready + earlier.flatMap { $0.recordsToSave.map(\.recordID) })
