@@ -275,6 +275,8 @@ package enum ServiceLimits {
     /// kilobyte a second is none.
     static let transferIdleMilliseconds: UInt64 = 120_000
     static let transferBytesMin = 64 * 1024
+    /// From so many bytes on a transfer is large. Of a small one, the client waits for each step as for a call.
+    static let largeTransferBytes: UInt64 = 1024 * 1024
     /// Bytes of a download after which it is asked again whether its client may have it.
     static let downloadBytesPerGrant: UInt64 = 1024 * 1024
     /// Assets that are released in one turn, some 200 nanoseconds each.

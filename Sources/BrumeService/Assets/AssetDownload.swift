@@ -81,6 +81,7 @@ final class AssetDownload: Transfer, @unchecked Sendable {
         offset = request.offset
         let left = opened.byteCount - offset
         end = offset + (request.byteCount == 0 ? left : min(left, request.byteCount))
+        isLarge = end - offset >= ServiceLimits.largeTransferBytes
         askedUpTo = offset + ServiceLimits.downloadBytesPerGrant
         client.door.send(responder.call, .byteCount(opened.byteCount))
         goOn()

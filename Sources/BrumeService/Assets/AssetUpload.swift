@@ -19,6 +19,7 @@ final class AssetUpload: Transfer, @unchecked Sendable {
     init(_ request: UploadRequest, to responder: Responder, on shard: Shard, in store: any BlobStore) {
         self.request = request
         super.init(to: responder, on: shard, in: store)
+        isLarge = request.byteCount >= ServiceLimits.largeTransferBytes
     }
 
     private var user: String { client.identity.userRecordName }

@@ -11,6 +11,8 @@ class Transfer: ServiceStream, @unchecked Sendable {
     let store: any BlobStore
     private(set) var isClosed = false
     private var lastProgressNanoseconds: UInt64
+    /// Whether much is moved. Then the loop does not poll for the next part: see ``EventLoop/sleepsAtOnce``.
+    var isLarge = false
     /// Bytes that have come since then.
     private var movedByteCount = 0
     private var timer: TimerID?
@@ -110,13 +112,13 @@ class Transfer: ServiceStream, @unchecked Sendable {
     func noteProgress() {
         lastProgressNanoseconds = shard.loop.nowNanoseconds
         movedByteCount = 0
-        shard.loop.sleepsAtOnce = true
+        if isLarge { shard.loop.sleepsAtOnce = true }
     }
 
     /// So many bytes of the content have come.
     func noteProgress(byteCount: Int) {
         movedByteCount += byteCount
-        shard.loop.sleepsAtOnce = true
+        if isLarge { shard.loop.sleepsAtOnce = true }
         if movedByteCount >= ServiceLimits.transferBytesMin { noteProgress() }
     }
 
