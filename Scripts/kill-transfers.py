@@ -101,7 +101,7 @@ class Server:
         with open(self.log, "a") as log:
             self.process = subprocess.Popen(
                 [self.brume, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}", *self.certificate,
-                 "--asset-limit", "1GiB", "--log-level", "warning"],
+                 "--asset-limit", "1GiB", "--quota", "100GiB", "--log-level", "warning"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         end = time.monotonic() + 60
         while True:
