@@ -51,8 +51,8 @@ extension SyncEngineStateMachine {
         var isCut = false
         /// Whether the delegate gave nothing but what waits already: it may have more behind that.
         var isGivenAgain = false
-        /// What waited and was asked for anew, as something was given that has to go before it or with it: once each, or
-        /// a delegate that gives them in turns would be asked for ever.
+        /// Records that waited and were asked for anew, since one was given that has to go before them or with them:
+        /// once each, or a delegate that gives them in turns would be asked for ever.
         var askedBehind: Set<CKRecord.ID> = []
         /// The files that were not there when a release began: their records are for the next one.
         var lateUploads: Set<CKRecord.ID> = []
