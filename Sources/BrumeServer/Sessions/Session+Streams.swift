@@ -108,7 +108,8 @@ extension Session {
     }
 
     private func send(
-        _ stream: UInt32, _ front: [UInt8], _ back: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+        _ stream: UInt32, _ front: [UInt8],
+        _ back: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
         machine.messagesSent(stream: stream, StreamCredit(messages: 1, bytes: front.count + back.count))
         write(.message, stream: stream, payload: front, back)
