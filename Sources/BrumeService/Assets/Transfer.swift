@@ -118,7 +118,6 @@ class Transfer: ServiceStream, @unchecked Sendable {
     /// So many bytes of the content have come.
     func noteProgress(byteCount: Int) {
         movedByteCount += byteCount
-        if isLarge { shard.loop.sleepsAtOnce = true }
         if movedByteCount >= ServiceLimits.transferBytesMin { noteProgress() }
     }
 
