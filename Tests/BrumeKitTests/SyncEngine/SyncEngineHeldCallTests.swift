@@ -1,4 +1,5 @@
 @testable import BrumeKit
+import BrumeModel
 import Foundation
 import Testing
 
@@ -211,5 +212,76 @@ struct SyncEngineHeldCallTests {
         let second = script.send()
         script.pass(1_000)
         #expect(script.taken().last == "< \(second)" && script.pending.isEmpty)
+    }
+
+    @Test("send a deletion when what it waited for is gone, or was sent")
+    func deletionsAlone() {
+        let whole = script(pictures: ["a"])
+        whole.isAtomic = true
+        whole.add(Sample.save("a"), Sample.delete("x"))
+        var call = whole.send()
+        whole.remove(Sample.save("a"))
+        var log = whole.taken()
+        #expect(log.contains("> modifyRecords([], [\"x\"])") && isOver(call, log))
+
+        let moving = script(pictures: [])
+        moving.makeRecord = { id in
+            let version = CKRecordState.Version(
+                changeTag: "1", creator: "_ada", creationDate: nil, modifier: "_ada", modificationDate: Date())
+            let record = CKRecord(
+                recordType: "Note", recordID: id,
+                state: CKRecordState(
+                    version: version, parent: nil,
+                    fields: ["of": .reference(.init(recordName: "x", deletesSelf: true))]))
+            record["of"] = CKRecord.Reference(recordID: Sample.id("y"), action: .deleteSelf)
+            record["picture"] = CKAsset(fileURL: URL(fileURLWithPath: "/pictures/m"))
+            return record
+        }
+        moving.add(Sample.save("m"))
+        moving.send()
+        moving.add(Sample.delete("x"))
+        call = moving.send()
+        moving.endUpload("m")
+        log = moving.taken()
+        #expect(moving.pending.isEmpty && isOver(call, log))
+    }
+
+    @Test("are not over while what the delegate has behind waits for another call")
+    func heldByAnother() {
+        let script = script(pictures: ["a", "b"])
+        script.onBatch = { context in
+            script.pending.first { context.options.scope.contains($0) }
+                .map { .init(recordsToSave: [script.makeRecord($0.recordID)]) }
+        }
+        script.add(Sample.save("a"), Sample.save("b"))
+        let call = script.send()
+        script.send(.recordIDs([Sample.id("b")]))
+        script.endUpload("a")
+        script.pass(1_000)
+        #expect(!isOver(call, script.taken()))
+        script.endUpload("b")
+        script.pass(1_000)
+        #expect(isOver(call, script.taken()) && script.pending.isEmpty)
+    }
+
+    @Test("of a share and of its root don't take them from each other for ever")
+    func shareAndRoot() {
+        let script = script(pictures: ["a", "x"])
+        script.isAtomic = true
+        let make = script.makeRecord
+        script.makeRecord = { id in
+            id.recordName == "share" ? CKShare(rootRecord: make(Sample.id("a")), shareID: id) : make(id)
+        }
+        script.server = { if case .modifyRecords = $0 { nil } else { EngineScript.friendlyServer($0) } }
+        var asked = 0
+        script.onEvent = { event in
+            guard case .willSendChanges = event else { return }
+            asked += 1
+            if asked > 50 { script.isDelegateThere = false }
+        }
+        script.add(Sample.save("a"), Sample.save("share"), Sample.save("x"))
+        script.send(.recordIDs([Sample.id("a")]))
+        script.send(.recordIDs([Sample.id("share"), Sample.id("x")]))
+        #expect(asked < 10)
     }
 }

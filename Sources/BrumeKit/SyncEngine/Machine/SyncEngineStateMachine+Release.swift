@@ -27,8 +27,8 @@ extension SyncEngineStateMachine {
         func isUnready(_ id: CKRecord.ID) -> Bool {
             uploads[id]?.isOver == false || sendCycle?.lateUploads.contains(id) == true
         }
-        // Most often all of it waits.
-        guard !batch.recordsToSave.allSatisfy({ isUnready($0.recordID) }) else { return [] }
+        // Most often all of it waits. Deletions alone may wait for nothing any more.
+        if batch.recordIDsToDelete.isEmpty, batch.recordsToSave.allSatisfy({ isUnready($0.recordID) }) { return [] }
         let earlier = heldBatches[..<index].map(\.batch)
         let unready = batch.recordsToSave.map(\.recordID).filter(isUnready)
         let waiting = BatchDependencies(batch, behind: earlier)
@@ -131,7 +131,8 @@ extension SyncEngineStateMachine {
             // The delegate gives what is behind when what waited is gone, and nothing where there is nothing.
             let isMoreLeft =
                 waiting.isGivenAgain
-                && state.recordChanges.changes.contains { waiting.options.scope.contains($0) && !waitsForFiles($0) }
+                && (state.hasUntrackedChanges
+                    || state.recordChanges.changes.contains { waiting.options.scope.contains($0) })
             if waiting.failure == nil, waiting.error != nil { isNextCallAwaited = true }
             waitingSends.removeAll { $0.callIDs == waiting.callIDs }
             if waiting.error == nil, waiting.isCut || isUnsent || isMoreLeft {

@@ -179,8 +179,10 @@ extension SyncEngineStateMachine {
             guard record.version == nil, !details.root.isEmpty else { continue }
             let rootID = CKRecord.ID(recordName: details.root, zoneID: share.recordID.zoneID)
             for (id, other) in [(share.recordID, rootID), (rootID, share.recordID)] {
-                // A delegate that always gives one of them alone would be asked for ever.
+                // A delegate that always gives one of them alone would be asked for ever, and one that is asked for one
+                // alone can't give both.
                 guard ids.contains(id), !ids.contains(other), !sendCycle!.askedBehind.contains(other),
+                    sendCycle!.context.options.scope.contains(other),
                     state.recordChanges[id] == .saveRecord(id), heldChanges[other]?.isTracked == true
                 else { continue }
                 given.insert(id)
