@@ -242,6 +242,20 @@ extension SyncEngineUploadTests {
         #expect(script.openUploads["e"] != nil)
     }
 
+    @Test("follow each other without a pause where the delegate gives its first pending change each time")
+    func oneByOne() {
+        let names = (0..<10).map { "p\($0)" }
+        let script = script(isAutomatic: true, pictures: Set(names))
+        script.onBatch = { _ in script.pending.first.map { .init(recordsToSave: [script.makeRecord($0.recordID)]) } }
+        script.start()
+        for name in names { script.add(Sample.save(name)) }
+        let start = script.now
+        while !script.pending.isEmpty, script.turnClock() != nil {
+            for name in Array(script.openUploads.keys) { script.endUpload(name) }
+        }
+        #expect(script.pending.isEmpty && script.now - start < 60_000)
+    }
+
     @Test("are not made for a change that was removed while its files were looked for")
     func removedBefore() {
         for others in [[], ["b", "child of a"]] {

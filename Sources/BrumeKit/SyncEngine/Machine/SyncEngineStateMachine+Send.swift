@@ -201,6 +201,11 @@ extension SyncEngineStateMachine {
                 schedule.changesRemained(now: now)
             }
         }
+        if cycle.isRelease, cycle.isProgressMade, hasUnsent {
+            // A delegate that gave nothing but what waited gives what is behind now.
+            schedule.changesAdded()
+            schedule.wantSend(now: now)
+        }
         let scope = cycle.context.options.scope
         let awaited = cycle.callIDs.isEmpty ? [:] : heldChanges.filter { scope.contains($0.key) }.mapValues(\.change)
         let isForMore = (cycle.isCut || cycle.isGivenAgain) && !cycle.callIDs.isEmpty
