@@ -3,7 +3,7 @@ extension SyncEngineStateMachine {
     /// Files that are uploaded at a time: their streams take turns, and the app's own transfers want some too.
     static let filesMax = 4
 
-    /// Of these, files of one record, and those of all large records together: small files don't wait for films.
+    /// Files of one record at a time, and of all large records together: so small files don't wait for films.
     static let filesPerRecordMax = 3
 
     /// A record with more bytes of files than that is large.
