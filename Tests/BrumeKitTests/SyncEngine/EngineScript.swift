@@ -20,6 +20,8 @@ final class EngineScript {
     /// Leaves questions to the delegate open.
     var holdsQuestions = false
     var openRequestID: UInt64?
+    /// The batch whose save was left open last.
+    private(set) var openBatch: CKSyncEngine.RecordZoneChangeBatch?
     /// The uploads under way, by the names of their files.
     private(set) var openUploads: [String: (id: UInt64, files: [AssetUpload])] = [:]
     /// How many of its files an upload was told to take at a time.
@@ -244,6 +246,15 @@ final class EngineScript {
 
     private static func withToken(_ zoneID: CKRecordZone.ID) -> CKRecordZone {
         CKRecordZone(zoneID: zoneID, capabilities: [], firstFetchToken: token("first"))
+    }
+
+    /// From now on the friendly server answers no save by itself.
+    func leaveSavesOpen() {
+        server = { [unowned self] request in
+            guard case .modifyRecords(let batch) = request else { return Self.friendlyServer(request) }
+            openBatch = batch
+            return nil
+        }
     }
 
     /// The friendly server, but that some records fail.

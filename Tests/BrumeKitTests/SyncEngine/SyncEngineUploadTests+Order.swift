@@ -135,12 +135,7 @@ extension SyncEngineUploadTests {
             let script = script(pictures: Set(names))
             for name in names { script.add(Sample.save(name)) }
             script.send()
-            var sent: CKSyncEngine.RecordZoneChangeBatch?
-            script.server = { request in
-                guard case .modifyRecords(let batch) = request else { return EngineScript.friendlyServer(request) }
-                sent = batch
-                return nil
-            }
+            script.leaveSavesOpen()
             script.endUpload("p0")
             script.pass(1_000)
             // The first request with a record whose file is there is open.
@@ -149,11 +144,11 @@ extension SyncEngineUploadTests {
                 script.endUpload(name)
                 if script.openRequestID == nil { continue }
                 script.pass(pause)
-                script.answer(EngineScript.saved(sent!))
+                script.answer(EngineScript.saved(script.openBatch!))
             }
             #expect(script.taken().contains("< \(call)"))
             script.server = EngineScript.friendlyServer
-            if script.openRequestID != nil { script.answer(EngineScript.saved(sent!)) }
+            if script.openRequestID != nil { script.answer(EngineScript.saved(script.openBatch!)) }
             for name in names[20...] { script.endUpload(name) }
             #expect(script.pending.isEmpty && script.machine.isAtRest(now: script.now))
         }
@@ -164,17 +159,12 @@ extension SyncEngineUploadTests {
         let script = script(pictures: ["a", "b", "d"])
         script.add(Sample.save("a"), Sample.save("b"), Sample.save("d"))
         script.send()
-        var sent: CKSyncEngine.RecordZoneChangeBatch?
-        script.server = { request in
-            guard case .modifyRecords(let batch) = request else { return EngineScript.friendlyServer(request) }
-            sent = batch
-            return nil
-        }
+        script.leaveSavesOpen()
         script.endUpload("a")
         script.pass(1_000)
         script.endUpload("b")
         script.server = EngineScript.friendlyServer
-        script.answer(EngineScript.saved(sent!))
+        script.answer(EngineScript.saved(script.openBatch!))
         #expect(modifications(script) == ["> modifyRecords([\"a\"], [])"])
         #expect(script.turnClock() == 1_000)
         #expect(modifications(script) == ["> modifyRecords([\"b\"], [])"] && script.pending == [Sample.save("d")])
