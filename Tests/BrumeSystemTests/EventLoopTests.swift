@@ -19,6 +19,27 @@ import Testing
         #expect(fired == [4, 1, 3, 2, 0])
     }
 
+    @Test("the processor time of a loop is what its thread worked, not what it slept, and none when it has ended")
+    func processorTime() throws {
+        let loop = try EventLoop(name: "worker")
+        #expect(loop.processorNanoseconds == 0)
+        var (slept, worked): (UInt64, UInt64) = (0, 0)
+        _ = loop.schedule(afterMilliseconds: 100) {
+            slept = loop.processorNanoseconds
+            // Whatever the thread did before it ran the loop counts too.
+            let begin = slept
+            while worked < 20_000_000 { worked = loop.processorNanoseconds - begin }
+            loop.stop()
+        }
+        let began = MonotonicClock.nowNanoseconds
+        loop.start()
+        loop.join()
+        #expect(slept > 0)
+        #expect(slept < 100_000_000, "a new thread that slept for 100 ms worked for \(slept) ns")
+        #expect(worked <= MonotonicClock.nowNanoseconds - began)
+        #expect(loop.processorNanoseconds == 0)
+    }
+
     @Test("a timer queue agrees with a sorted list under random scheduling and cancelling")
     func timerQueueAgreesWithModel() {
         let seed = UInt64.random(in: 0 ... .max)

@@ -218,6 +218,9 @@ package final class Server: @unchecked Sendable {
     /// Bytes that are held for clients: answers that they have not read, and requests that are incomplete or under way.
     package var heldBytes: (output: Int, input: Int) { (core.shares.output.bytes, core.shares.input.bytes) }
 
+    /// Processor time that each loop of clients has used, in nanoseconds; 0 for one that does not run.
+    package var loopProcessorNanoseconds: [UInt64] { core.shards.map(\.loop.processorNanoseconds) }
+
     // MARK: Accounts, for the process that runs the server
 
     /// Makes an account with one token, which is returned this once.

@@ -10,8 +10,8 @@ internal import Synchronization
 /// turn), sleep until the next deadline.
 ///
 /// `@unchecked Sendable`: the thread that calls `run()` owns everything here. Any thread may use only `execute`,
-/// `stop`, `start`, `join`, `isCurrent` and `name`; what these touch is atomic or behind the mailbox's lock. Before
-/// `run()` begins the thread that made the loop may set it up (hooks, timers, listeners).
+/// `stop`, `start`, `join`, `isCurrent`, `processorNanoseconds` and `name`; what these touch is atomic or behind the
+/// mailbox's lock. Before `run()` begins the thread that made the loop may set it up (hooks, timers, listeners).
 ///
 /// `@exclusivity(unchecked)`: the turn's number and time are read several times for every request, and are set at its
 /// beginning by code that calls nothing. Behind a getter, since other modules check stored properties all the same.
@@ -79,6 +79,8 @@ package final class EventLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var clockIsFresh = false
 
     private let owner = Atomic<UInt>(0)
+    /// The clock of the time that the thread of ``run()`` spends; 0 while there is none.
+    private let threadClock = Atomic<clockid_t>(0)
     private let thread = Lock<SystemThread?>(nil)
 
     /// - Throws: When the process has no descriptors left for it.
@@ -94,6 +96,16 @@ package final class EventLoop: @unchecked Sendable {
 
     /// True on the thread that runs this loop.
     package var isCurrent: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    /// Processor time that the loop's thread has used, in nanoseconds, whatever else the machine does; 0 while the loop
+    /// does not run. Any thread.
+    package var processorNanoseconds: UInt64 {
+        let clock = threadClock.load(ordering: .relaxed)
+        var time = timespec()
+        // The thread may have ended since, and its clock with it.
+        guard clock != 0, clock_gettime(clock, &time) == 0 else { return 0 }
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
 
     /// Runs `task` on the loop's thread, after the tasks that were handed in before it. Any thread.
     ///
@@ -126,10 +138,13 @@ package final class EventLoop: @unchecked Sendable {
     /// Runs turns on the calling thread until `stop()`, then closes what is still registered.
     package func run() {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
+        var clock: clockid_t = 0
+        if pthread_getcpuclockid(pthread_self(), &clock) == 0 { threadClock.store(clock, ordering: .relaxed) }
         name.withCString { setThreadName($0) }
         if yieldsToOthers { brume_thread_yield_to_others() }
         while !isStopping { turn() }
         finish()
+        threadClock.store(0, ordering: .relaxed)
         owner.store(0, ordering: .relaxed)
     }
 
