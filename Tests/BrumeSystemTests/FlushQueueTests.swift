@@ -128,7 +128,7 @@ struct FlushQueueTests {
         let sent = Shared<[Int]>([])
         let large = 8 * Limits.writeBytesPerTurn
         @Sendable func turn(_ number: Int, _ before: Int) {
-            let pending = connection.pendingOutputBytes
+            let pending = connection.outputPlaintextBytes
             if number > 0 { sent.change { $0.append(before - pending) } }
             guard number < 6 else { return done.raise() }
             connection.pauseReading()
@@ -142,6 +142,32 @@ struct FlushQueueTests {
         #expect(done.wait())
         #expect(sent.value.allSatisfy { $0 <= Limits.writeBytesPerTurn }, "\(sent.value)")
         #expect(received.wait(count: large))
+    }
+
+    @Test("a connection for which the kernel has room again sends no more than others in a turn")
+    func roomAgain() throws {
+        var limits = ConnectionLimits()
+        limits.sendBufferBytes = 64 * 1024
+        let connection = try connection(limits: limits, TestDelegate())
+        let (loop, done) = (server.clientLoop, Signal())
+        let (inEvents, atEnds) = (Shared<[Int]>([]), Shared<[Int]>([]))
+        let large = 8 * Limits.writeBytesPerTurn
+        loop.execute {
+            connection.withOutput(minimumCapacity: large, isNews: false) { _ in large }
+            // After the turn's events, and before its end.
+            var left = large
+            loop.turnEnded = {
+                let now = connection.outputPlaintextBytes
+                if connection.outputCiphertextBytes > 0 { inEvents.change { $0.append(1) } }
+                atEnds.change { $0.append(left - now) }
+                left = now
+                if now == 0 { done.raise() }
+            }
+        }
+        #expect(done.wait())
+        #expect(received.wait(count: large))
+        #expect(!inEvents.value.isEmpty, "the kernel had room for everything")
+        #expect(atEnds.value.allSatisfy { $0 <= Limits.writeBytesPerTurn }, "\(atEnds.value)")
     }
 
     @Test("news behind a small answer waits, as does a large answer behind one")

@@ -44,15 +44,18 @@ extension Connection {
 
     /// Sends what is pending, as far as the kernel and the quota of the turn reach.
     ///
-    /// - Parameter count: The bytes of plaintext that are sent at most.
+    /// - Parameter count: The bytes of plaintext that are sent at most. 0 outside of a turn's end, which is where a
+    ///   connection has its quota, once: what the kernel has room for then stands in line for it.
     func flush(atMost count: Int = Limits.writeBytesPerTurn) {
         guard state == .handshaking || state == .open || state == .closing else { return }
         sendPendingCiphertext()
-        if outputCiphertextBytes == 0, outputPlaintextBytes > 0, state != .handshaking { sendPlaintext(atMost: count) }
+        if count > 0, outputCiphertextBytes == 0, outputPlaintextBytes > 0, state != .handshaking {
+            sendPlaintext(atMost: count)
+        }
         guard state == .handshaking || state == .open || state == .closing else { return }
         if countedOutputBytes > 0 { countOutput() }
         if state == .closing, pendingOutputBytes == 0 { return finishClosing() }
-        // The quota is used up and the kernel has room: the rest goes in the next turn.
+        // The quota is used up and the kernel has room: the rest goes at the end of the next turn.
         if outputPlaintextBytes > 0, outputCiphertextBytes == 0, state != .handshaking { flushOutput() }
         if isWaitingForDrain, pendingOutputBytes <= limits.outputLowWaterBytes { continueNextTurn() }
         updateInterest()

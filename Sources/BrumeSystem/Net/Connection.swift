@@ -257,7 +257,7 @@ extension Connection: LoopHandler {
         }
         // Flushing may end the wait for input that the poller reports together with writability.
         let waitedForReadable = waitsForReadable
-        if writable, waitsForWritable { flush() }
+        if writable, waitsForWritable { flush(atMost: 0) }
         guard readable, state != .closed else { return }
         if waitedForReadable {
             if state == .handshaking, let listener { listener.handshakeReady(self) } else { readFromSocket() }
