@@ -1,4 +1,5 @@
 import BrumeRandom
+import Glibc
 import Testing
 
 @testable import BrumeSystem
@@ -186,6 +187,33 @@ private final class StreamClient {
         #expect(serverSide.isClosed.wait())
         #expect(serverSide.closeReasons.value == [.writeStalled])
         #expect(pendingMax.value < 300_000)
+    }
+
+    @Test("what a slow reader has yet to be sent waits where an answer can overtake it, and not in the kernel")
+    func littleWaitsInTheKernel() throws {
+        var limits = ConnectionLimits()
+        limits.writeStallTimeoutMilliseconds = 300
+        let serverSide = TestDelegate()
+        let unsentMax = Shared(0)
+        serverSide.established = { connection in
+            connection.write([UInt8](repeating: 1, count: 16_000_000))
+            func look() {
+                // SIOCOUTQNSD of <linux/sockios.h>: what the kernel has and has not sent.
+                var unsent: Int32 = 0
+                guard connection.fd >= 0, ioctl(connection.fd, 0x894B, &unsent) == 0 else { return }
+                unsentMax.change { $0 = max($0, Int(unsent)) }
+                _ = connection.loop.schedule(afterMilliseconds: 20, look)
+            }
+            look()
+        }
+        let server = try TestListener(limits: limits) { _ in serverSide }
+        let client = TestDelegate()
+        client.established = { $0.pauseReading() }
+        try server.connect(client)
+        #expect(serverSide.isClosed.wait())
+        #expect(serverSide.closeReasons.value == [.writeStalled])
+        // 128 KiB, and one piece: the kernel looks at its limit before each that it takes, of 64 KiB at most.
+        #expect((1...192 * 1024).contains(unsentMax.value), "\(unsentMax.value) bytes")
     }
 
     @Test("output beyond the hard limit closes the connection")

@@ -218,11 +218,11 @@ struct FlushQueueTests {
     @Test("news that waits for its turn on the loop is no stall of the peer")
     func noStall() throws {
         var limits = ConnectionLimits()
-        limits.writeStallTimeoutMilliseconds = 60
+        limits.writeStallTimeoutMilliseconds = 400
         let delegate = TestDelegate()
         let connection = try connection(limits: limits, delegate)
         let large = Limits.writeBytesPerTurn + 50_000
-        let (handlers, sent) = slowHandlers(100)
+        let (handlers, sent) = slowHandlers(300)
         let loop = server.clientLoop
         loop.execute {
             // More than a turn takes: the timer runs from now on.
@@ -234,6 +234,6 @@ struct FlushQueueTests {
             connection.withOutput(minimumCapacity: 10, isNews: true) { _ in 10 }
         }
         #expect(received.wait(count: 10))
-        #expect(sent.value.count == 100 && delegate.closeReasons.value.isEmpty)
+        #expect(sent.value.count == 300 && delegate.closeReasons.value.isEmpty)
     }
 }

@@ -49,10 +49,7 @@ extension Connection {
             connecting?.current = address
             do throws(SystemError) {
                 fd = try Socket.open(family: address.family)
-                try Socket.disableDelay(fd)
-                if let bytes = limits.sendBufferBytes {
-                    try Socket.setOption(fd, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bytes))
-                }
+                try Socket.prepare(fd, sendBufferBytes: limits.sendBufferBytes)
                 let isDone = try Socket.connect(fd, to: address)
                 try register()
                 if isDone { connectFinished() }

@@ -179,10 +179,7 @@ package final class Listener: @unchecked Sendable {
         connection.admission = place
         opening.append(connection, of: place.network, nowNanoseconds: loop.nowNanoseconds)
         do throws(SystemError) {
-            try Socket.disableDelay(client)
-            if let bytes = limits.sendBufferBytes {
-                try Socket.setOption(client, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bytes))
-            }
+            try Socket.prepare(client, sendBufferBytes: limits.sendBufferBytes)
             try connection.register()
         } catch {
             return connection.terminate(.io(error))

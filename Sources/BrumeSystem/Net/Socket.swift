@@ -21,8 +21,15 @@ enum Socket {
     }
 
     /// Sends small frames at once; the loop joins them itself.
-    static func disableDelay(_ fd: Int32) throws(SystemError) {
+    private static func disableDelay(_ fd: Int32) throws(SystemError) {
         try setOption(fd, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    }
+
+    /// Sets what every TCP connection needs: its frames are sent at once, and little waits in the kernel.
+    static func prepare(_ fd: Int32, sendBufferBytes: Int?) throws(SystemError) {
+        try disableDelay(fd)
+        try setOption(fd, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Limits.kernelUnsentBytes)
+        if let sendBufferBytes { try setOption(fd, SOL_SOCKET, SO_SNDBUF, Int32(clamping: sendBufferBytes)) }
     }
 
     /// Begins to connect.
