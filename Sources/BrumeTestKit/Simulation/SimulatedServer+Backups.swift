@@ -36,6 +36,11 @@ extension SimulatedServer {
         let interruptions = interruptions
         after(UInt64.random(in: 1...200_000_000, using: &generator), ofAnyLife: true) { server in
             guard server.interruptions == interruptions, !server.simulation.isQuiet else { return }
+            // The time of one passes within the other: more of them, each begun within the one before, would keep the
+            // first from its end for as long as others are begun.
+            guard server.copiesUnderWay < 2 else { return }
+            server.copiesUnderWay += 1
+            defer { server.copiesUnderWay -= 1 }
             server.copyFolder(seen: seen, begunAt: start)
         }
     }

@@ -31,6 +31,8 @@ final class SimulatedServer: @unchecked Sendable {
     var fullUntilNanoseconds: UInt64 = 0
     /// The backups that were made, the newest last.
     var backups: [SimulatedBackup] = []
+    /// Copies of the folder that are being made.
+    var copiesUnderWay = 0
     /// Counts power cuts and restores: a copy of the folder that is under way then is lost.
     var interruptions = 0
     private var lastConnectionLoop = 0

@@ -111,6 +111,10 @@ package final class Simulation {
         run(seconds: options.activeSeconds)
     }
 
+    /// A time by which every run has ended, what follows its active part included. What passes time within a step keeps
+    /// the run from looking at its own end.
+    private var latestEndNanoseconds: UInt64 { (options.activeSeconds + 1_000) * 1_000_000_000 }
+
     /// Ends the faults. Then every call has to end, every device to reach the same state, and every push to reach its
     /// devices.
     private func quiesce() {
@@ -194,6 +198,7 @@ package final class Simulation {
 
     /// Lets time pass for all others while something takes long.
     func pass(nanoseconds: UInt64) {
+        if scheduler.nowNanoseconds > latestEndNanoseconds { return violated("liveness: the run does not end") }
         scheduler.run(until: scheduler.nowNanoseconds + nanoseconds) { [self] in goesOn }
     }
 
