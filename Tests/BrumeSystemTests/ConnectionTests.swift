@@ -189,6 +189,35 @@ private final class StreamClient {
         #expect(pendingMax.value < 300_000)
     }
 
+    @Test("a user that sends only while the output is not busy has little waiting, and is told when to go on")
+    func busyOutput() throws {
+        var limits = ConnectionLimits()
+        limits.sendBufferBytes = 64 * 1024
+        let (serverSide, client, done) = (TestDelegate(), TestDelegate(), Signal())
+        let (pendingMax, received) = (Shared(0), Shared(0))
+        let total = 8_000_000
+        var left = total
+        func fill(_ connection: Connection) {
+            while left > 0, !connection.isOutputBusy {
+                connection.write([UInt8](repeating: 1, count: 10_000))
+                left -= 10_000
+            }
+            let pending = connection.pendingOutputBytes
+            pendingMax.change { $0 = max($0, pending) }
+        }
+        serverSide.established = fill
+        serverSide.drained = fill
+        let server = try TestListener(limits: limits) { _ in serverSide }
+        client.received = { _, bytes in
+            received.change { $0 += bytes.count }
+            if received.value == total { done.raise() }
+        }
+        try server.connect(client)
+        #expect(done.wait())
+        #expect(pendingMax.value <= 128 * 1024 + 10_000)
+        withExtendedLifetime(server) {}
+    }
+
     @Test("what a slow reader has yet to be sent waits where an answer can overtake it, and not in the kernel")
     func littleWaitsInTheKernel() throws {
         var limits = ConnectionLimits()

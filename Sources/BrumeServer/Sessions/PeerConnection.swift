@@ -11,6 +11,8 @@ package protocol PeerConnection: AnyObject {
     var isOpen: Bool { get }
     /// Whether so much output waits that no more should be made.
     var isOutputFull: Bool { get }
+    /// Whether so much output waits that streams send no more, lest answers wait behind them.
+    var isOutputBusy: Bool { get }
 
     /// The peer has identified itself. Called on the loop that accepted the connection.
     func opened(hasAccount: Bool)
@@ -45,7 +47,7 @@ package protocol PeerConnectionReceiver: AnyObject, Sendable {
     func didRead()
     /// Bytes came, valid for the call.
     func received(_ bytes: UnsafeRawBufferPointer)
-    /// The output has room again, after ``PeerConnection/isOutputFull``.
+    /// The output has room again, after ``PeerConnection/isOutputFull`` or ``PeerConnection/isOutputBusy``.
     func drained()
     /// The last call.
     func closed(peer: String, reason: String)

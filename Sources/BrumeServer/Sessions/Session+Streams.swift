@@ -54,7 +54,7 @@ extension Session {
             stream.resume()
             if isGone || isEnding { return }
             // The others go on before this one when the peer has read.
-            if connection.isOutputFull { return streams.hadTurn(id) }
+            if connection.isOutputBusy { return streams.hadTurn(id) }
         }
     }
 
@@ -131,7 +131,7 @@ extension Session {
         return true
     }
 
-    private var mayWrite: Bool { !isGone && !isEnding && !connection.isOutputFull }
+    private var mayWrite: Bool { !isGone && !isEnding && !connection.isOutputBusy }
 
     func processed(_ stream: UInt32, _ credit: StreamCredit) {
         guard let grant = machine.messagesProcessed(stream: stream, credit) else { return }

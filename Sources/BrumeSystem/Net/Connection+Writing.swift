@@ -34,7 +34,7 @@ extension Connection {
     private func outputAppended() {
         let pending = pendingOutputBytes
         if pending > Limits.uncountedOutputBytes { countOutput() }
-        if pending > limits.outputHighWaterBytes {
+        if pending > limits.outputBusyBytes {
             isWaitingForDrain = true
             if pending > limits.outputBytesMax { return terminate(.outputOverflow) }
         }

@@ -74,7 +74,7 @@ package final class Connection: @unchecked Sendable {
     /// How much of the plaintext that waits is no news, and where the last of it ends.
     private var awaited = (bytes: 0, end: 0)
     var isMarkedForContinue = false
-    /// The output was above the high-water mark, and the user waits for ``ConnectionDelegate/connectionDrained(_:)``.
+    /// The output was busy, or full, and the user waits for ``ConnectionDelegate/connectionDrained(_:)``.
     var isWaitingForDrain = false
     var hasSentCloseNotify = false
     /// Nothing was sent yet: an alert may leave without encryption.
@@ -151,6 +151,10 @@ package final class Connection: @unchecked Sendable {
     /// Whether the pending output is above the high-water mark. A user that sees this stops producing, for example by
     /// `pauseReading()`; `connectionDrained` says when to go on.
     package var isOutputFull: Bool { pendingOutputBytes > limits.outputHighWaterBytes }
+
+    /// Whether so much output is pending that an answer would wait for it: the user stops producing what can wait
+    /// itself. `connectionDrained` says when to go on.
+    package var isOutputBusy: Bool { pendingOutputBytes > limits.outputBusyBytes }
 
     /// The handshake is done and nobody has closed the connection.
     package var isOpen: Bool { state == .open }

@@ -10,7 +10,7 @@ package protocol ConnectionDelegate: AnyObject {
     func connectionDidRead(_ connection: Connection)
     /// Decrypted bytes, valid for the call. What is needed later must be copied.
     func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer)
-    /// The pending output fell below the low-water mark after it was above the high-water mark.
+    /// The pending output fell below the low-water mark after ``Connection/isOutputBusy`` was true.
     func connectionDrained(_ connection: Connection)
     /// The connection is gone. Called exactly once, as the last call (but never for a connection that was detached).
     func connectionClosed(_ connection: Connection, reason: CloseReason)

@@ -7,8 +7,11 @@ package struct ConnectionLimits: Sendable {
     package var writeStallTimeoutMilliseconds: UInt64 = 30_000
     /// Pending output above which ``Connection/isOutputFull`` is true: the user stops producing, or reading.
     package var outputHighWaterBytes = 1024 * 1024
+    /// Pending output above which ``Connection/isOutputBusy`` is true: the user stops producing what can wait. With as
+    /// much in the kernel it is a quarter of a MiB that a small answer waits behind, a tenth of a second at 20 Mbit/s.
+    package var outputBusyBytes = 128 * 1024
     /// Pending output below which the user is told to go on.
-    package var outputLowWaterBytes = 256 * 1024
+    package var outputLowWaterBytes = 64 * 1024
     /// Pending output at which the connection is closed: a user that respects the high-water mark never reaches it.
     package var outputBytesMax = 64 * 1024 * 1024
     /// Size of the kernel's send buffer; `nil` leaves it to the kernel, which adapts it.

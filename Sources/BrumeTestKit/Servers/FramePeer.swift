@@ -47,6 +47,11 @@ package final class FramePeer {
         set { end.waitsWhilePaused = newValue }
     }
     package var isReadingPaused: Bool { end.isReadingPaused }
+    /// Whether the client takes so little that streams send no more; answers are still sent.
+    package var isOutputBusy: Bool {
+        get { end.isOutputBusy }
+        set { end.isOutputBusy = newValue }
+    }
     /// Whether something that the client sent has not been read yet.
     package var holdsInput: Bool { !end.held.isEmpty }
 

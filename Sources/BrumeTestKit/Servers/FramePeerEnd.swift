@@ -21,6 +21,10 @@ final class FramePeerEnd: PeerConnection, @unchecked Sendable {
     let peerNetwork = PeerNetwork.local
     private(set) var isOpen = true
     let isOutputFull = false
+    /// Whether so much output waits that streams send no more. When it ends, the server is told.
+    var isOutputBusy = false {
+        didSet { if oldValue, !isOutputBusy { receiver?.drained() } }
+    }
     let pendingOutputBytes = 0
 
     func opened(hasAccount: Bool) {}

@@ -181,6 +181,7 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
     let peerNetwork = PeerNetwork.local
     var isOpen: Bool { !isClosing && !isEnded }
     var isOutputFull: Bool { connection.downByteCount > Self.highWaterBytes }
+    var isOutputBusy: Bool { isOutputFull }
 
     init(_ connection: SimulatedConnection, host: SimulatedServer, loop: Int) {
         self.connection = connection

@@ -136,6 +136,7 @@ extension LimitsPageTests {
         ("silence", [Int(connection.idleMilliseconds), Int(connection.idleMilliseconds) / 3]),
         ("output that the client doesn't read", [Int(socket.writeStallTimeoutMilliseconds)]),
         ("output that waits", [Service.outputBytes]),
+        ("output behind which", [socket.outputBusyBytes, socket.outputLowWaterBytes]),
     ]
 
     private static let calls: Rows = [
