@@ -10,7 +10,7 @@ extension ClientSession {
         var inbox: ArraySlice<[UInt8]> = []
         /// How the stream ended: without an error when the server was done.
         var end: Result<Void, ServiceError>?
-        /// The task that waits for a message, or for credit.
+        /// The task that waits for a message, for credit, or for room on the connection.
         var waiter: CheckedContinuation<Void, Never>?
     }
 
@@ -61,7 +61,8 @@ extension ClientSession {
         }
     }
 
-    /// Sends a message as soon as there is credit for it.
+    /// Sends a message as soon as there is credit for it, and so little else waits to leave that no call has to wait
+    /// long behind it.
     ///
     /// - Returns: False when the server has ended the stream, or has said something that is to be read first.
     func send(_ payload: [UInt8], transfer id: UInt64) async throws(ServiceError) -> Bool {
@@ -69,11 +70,15 @@ extension ClientSession {
             guard let transfer = transfers[id] else { throw .cancelled }
             if Task.isCancelled { throw .cancelled }
             if transfer.end != nil || !transfer.inbox.isEmpty { return false }
-            if let actions = machine.transferSent(id: id, payload: payload, now: transport.nowNanoseconds) {
+            if !isOutputBusy,
+                let actions = machine.transferSent(id: id, payload: payload, now: transport.nowNanoseconds)
+            {
                 perform(actions)
                 return true
             }
-            await wait(transfer: id) { !transfers[id]!.inbox.isEmpty || machine.mayTransferSend(id: id) }
+            await wait(transfer: id) {
+                !transfers[id]!.inbox.isEmpty || !isOutputBusy && machine.mayTransferSend(id: id)
+            }
         }
     }
 
@@ -117,6 +122,12 @@ extension ClientSession {
     }
 
     func transferWritable(_ id: UInt64) { wake(transfer: id) }
+
+    /// There is room on the connection. The first that come take it, and the others go on waiting; none gets further
+    /// ahead of them than its credit.
+    func transfersMaySend() {
+        for id in transfers.keys { wake(transfer: id) }
+    }
 
     func transferEnded(_ id: UInt64, _ error: ServiceError?) {
         guard transfers[id] != nil else { return }

@@ -282,6 +282,9 @@ package actor ClientSession {
         }
     }
 
+    /// Whether calls would wait behind more that is sent now.
+    var isOutputBusy: Bool { connection?.isOutputBusy ?? false }
+
     private func ended(_ connection: any TransportConnection, _ failure: TransportFailure) {
         guard connection === self.connection else { return }
         self.connection = nil
@@ -300,6 +303,10 @@ extension ClientSession: TransportReceiver {
         // The bytes stay where they are: the closure runs here, during this call.
         nonisolated(unsafe) let bytes = bytes
         assumeIsolated { $0.received(bytes, connection) }
+    }
+
+    package nonisolated func connectionDrained(_ connection: any TransportConnection) {
+        assumeIsolated { if connection === $0.connection { $0.transfersMaySend() } }
     }
 
     package nonisolated func connectionEnded(_ connection: any TransportConnection, failure: TransportFailure) {

@@ -26,6 +26,10 @@ package protocol TransportTimer: Sendable {
 
 /// A connection of a transport, up or on its way. On its executor only.
 package protocol TransportConnection: AnyObject, Sendable {
+    /// Whether so much of what was sent waits to leave that calls would wait behind more of it.
+    /// ``TransportReceiver/connectionDrained(_:)`` says when that is over.
+    var isOutputBusy: Bool { get }
+
     /// Sends bytes in their order. After the connection ended this does nothing.
     func send(_ bytes: [UInt8])
 
@@ -41,6 +45,9 @@ package protocol TransportReceiver: AnyObject, Sendable {
 
     /// Bytes came, valid for the call.
     func connection(_ connection: any TransportConnection, received bytes: UnsafeRawBufferPointer)
+
+    /// Most of what was sent has left, after ``TransportConnection/isOutputBusy`` was true.
+    func connectionDrained(_ connection: any TransportConnection)
 
     /// The connection is gone, or did not come up. The last call.
     func connectionEnded(_ connection: any TransportConnection, failure: TransportFailure)

@@ -109,6 +109,8 @@ private final class LoopConnection: TransportConnection, ConnectionDelegate, @un
         self.connection = connection
     }
 
+    var isOutputBusy: Bool { connection?.isOutputBusy ?? false }
+
     func send(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { connection?.write($0) }
     }
@@ -132,7 +134,7 @@ private final class LoopConnection: TransportConnection, ConnectionDelegate, @un
         receiver?.connection(self, received: bytes)
     }
 
-    func connectionDrained(_ connection: Connection) {}
+    func connectionDrained(_ connection: Connection) { receiver?.connectionDrained(self) }
 
     func connectionClosed(_ connection: Connection, reason: CloseReason) {
         self.connection = nil

@@ -188,6 +188,8 @@ private final class DeviceConnection: TransportConnection, TransportReceiver, @u
 
     // MARK: TransportConnection
 
+    var isOutputBusy: Bool { inner?.isOutputBusy ?? false }
+
     func send(_ bytes: [UInt8]) { inner?.send(bytes) }
 
     func close() {
@@ -204,6 +206,8 @@ private final class DeviceConnection: TransportConnection, TransportReceiver, @u
     func connection(_ connection: any TransportConnection, received bytes: UnsafeRawBufferPointer) {
         receiver?.connection(self, received: bytes)
     }
+
+    func connectionDrained(_ connection: any TransportConnection) { receiver?.connectionDrained(self) }
 
     func connectionEnded(_ connection: any TransportConnection, failure: TransportFailure) {
         self.fail(failure)

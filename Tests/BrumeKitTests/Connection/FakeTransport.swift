@@ -202,6 +202,14 @@ final class FakeConnection: @unchecked Sendable {
         send(FrameWriter.frame(.welcome, payload: MessageCoder().encodeWelcome(welcome)))
     }
 
+    /// Whether so much waits to leave that transfers pause. When it ends, the client is told.
+    func setOutputBusy(_ isBusy: Bool) {
+        onQueue { connection in
+            connection.clientEnd.isOutputBusy = isBusy
+            if !isBusy { connection.receiver?.connectionDrained(connection.clientEnd) }
+        }
+    }
+
     func answer(_ stream: UInt32, _ payload: [UInt8] = []) {
         send(FrameWriter.frame(.message, stream: stream, isLast: true, payload: payload))
     }
@@ -248,6 +256,7 @@ final class FakeConnection: @unchecked Sendable {
 private final class ClientEnd: TransportConnection, @unchecked Sendable {
     // Sendable: the connection's state belongs to the queue.
     private let connection: FakeConnection
+    var isOutputBusy = false
 
     init(connection: FakeConnection) {
         self.connection = connection

@@ -1,0 +1,99 @@
+@testable import BrumeKit
+import BrumeModel
+import BrumeProtocol
+import Testing
+
+@Suite("A client's uploads on a slow line", .timeLimit(.minutes(1)))
+struct TransferRoomTests {
+    private let transport = FakeTransport()
+
+    private func session() -> ClientSession {
+        ClientSession(
+            key: ClientSession.Key(
+                endpoint: ServerEndpoint(host: "example.com", port: 7440, caPath: nil), accountToken: "token",
+                container: "iCloud.test", environment: 1, deviceID: Array(0..<16)),
+            transport: transport, seed: 1)
+    }
+
+    private func open(_ session: ClientSession, _ opening: [UInt8]) -> Task<TransferStream, any Error> {
+        Task {
+            try await session.openTransfer(
+                .assetsUpload, opening: opening, timeoutNanoseconds: 60_000_000_000, patience: .untilDeadline,
+                owner: nil)
+        }
+    }
+
+    @Test("pause while much waits to leave, and calls go on meanwhile")
+    func pause() async throws {
+        let session = session()
+        let opening = open(session, [1])
+        let connection = try await transport.welcomed()
+        _ = try await transport.call()
+        let first = try await opening.value
+        var streams = [first]
+        for number in 2...4 as ClosedRange<UInt8> {
+            let opening = open(session, [number])
+            _ = try await transport.call()
+            streams.append(try await opening.value)
+        }
+        #expect(try await first.send([10]))
+        #expect(try await transport.message(.message).payload == [10])
+
+        connection.setOutputBusy(true)
+        var sends: [Task<Bool, any Error>] = []
+        for (index, stream) in streams.enumerated() {
+            sends.append(Task { try await stream.send([UInt8(index)]) })
+        }
+        try await session.untilWaiting(4)
+        let call = Task {
+            try await session.unary(
+                UnaryCall(method: .recordsFetch, payload: [99], effect: .none, requestID: "r"),
+                timeoutNanoseconds: 60_000_000_000)
+        }
+        // The call alone is sent, though the uploads asked before it.
+        let sent = try await transport.call()
+        #expect(sent.payload == [99])
+        connection.answer(sent.stream, [1])
+        #expect(try await call.value == [1])
+
+        connection.setOutputBusy(false)
+        var payloads: Set<[UInt8]> = []
+        for _ in 0..<4 { payloads.insert(try await transport.message(.message).payload) }
+        #expect(payloads == [[0], [1], [2], [3]])
+        for send in sends { #expect(try await send.value) }
+    }
+
+    @Test("end with their task, or with the connection, also while they wait for room")
+    func ends() async throws {
+        let session = session()
+        let opening = open(session, [1])
+        let connection = try await transport.welcomed()
+        _ = try await transport.call()
+        let stream = try await opening.value
+        connection.setOutputBusy(true)
+        let cancelled = Task { try await stream.send([1]) }
+        try await session.untilWaiting(1)
+        cancelled.cancel()
+        #expect(await cancelled.result.isFailure)
+        let broken = Task { try await stream.send([2]) }
+        connection.fail()
+        // What the server's side said is to be read: the stream has ended.
+        #expect(try await broken.value == false)
+    }
+}
+
+extension ClientSession {
+    /// Returns when so many transfers wait; the test's time limit ends a wait in vain.
+    fileprivate func untilWaiting(_ count: Int) async throws {
+        while transfers.values.count(where: { $0.waiter != nil }) < count {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+}
+
+extension Result {
+    fileprivate var isFailure: Bool {
+        if case .failure = self { true } else { false }
+    }
+}
