@@ -3,11 +3,11 @@
 
     Benchmarks/isolation/slow_line.py BRUME [--rate 20mbit] [--downloads 8] [--saves 40]
 
-BRUME is the executable (a release build). Needs root, `unshare`, `ip` and `tc`: the server and one client run in a network of their
-own, whose only line has the rate, and a queue of 40 ms as a home router might have. The client uploads a file, then downloads it
-several times at once and saves one record after the other meanwhile. For no download and for all of them: the 50th percentile and the
-longest of the saves in milliseconds, and how much of the line the downloads used. Needs protoc and python3-protobuf, like the tests
-of the Python client.
+BRUME is the executable (a release build). Needs root, `unshare`, `ip` and `tc`: the server and one client run in a
+network of their own, whose only line has the rate, and a queue of 40 ms as a home router might have. The client
+uploads a file, then downloads it several times at once and saves one record after the other meanwhile. For no download
+and for all of them: the 50th percentile and the longest of the saves in milliseconds, and how much of the line the
+downloads used. Needs protoc and python3-protobuf, like the tests of the Python client.
 """
 
 import argparse
@@ -91,8 +91,8 @@ def measure(p, ready, rate, downloads, saves):
         seconds = time.monotonic() - began
         moved = sum(each.byte_count for each in client.downloads) - before
         print(
-            f"{count:2} downloads on {rate}: {len(waits)} saves  p50 {waits[len(waits) // 2]:7.1f}  longest {waits[-1]:7.1f} ms"
-            f"  downloads {moved * 8 / seconds / 1e6:6.1f} Mbit/s", flush=True)
+            f"{count:2} downloads on {rate}: {len(waits)} saves  p50 {waits[len(waits) // 2]:7.1f}"
+            f"  longest {waits[-1]:7.1f} ms  downloads {moved * 8 / seconds / 1e6:6.1f} Mbit/s", flush=True)
 
 
 def main():

@@ -17,8 +17,8 @@ enum Limits {
     /// The loop's buffer for ciphertext on its way out: what `writeBytesPerTurn` becomes, and room for handshake
     /// records.
     static let ciphertextWriteBytes = (writeBytesPerTurn / tlsPlaintextRecordBytes + 4) * tlsRecordBytesMax
-    /// Ciphertext that the kernel holds for a connection without having sent it (TCP_NOTSENT_LOWAT, tcp(7)). Nothing can
-    /// overtake it: the kernel's own limit of some megabytes would keep a small answer waiting for seconds behind a
+    /// Ciphertext that the kernel holds for a connection without having sent it (TCP_NOTSENT_LOWAT, tcp(7)). Nothing
+    /// can overtake it: the kernel's own limit of some megabytes would keep a small answer waiting for seconds behind a
     /// file on a slow line.
     static let kernelUnsentBytes: Int32 = 128 * 1024
     /// Ciphertext that may wait for a peer that does not read. Only a peer that asks for answers to handshake messages
