@@ -108,6 +108,8 @@ extension Connection {
             lastProgressNanoseconds = loop.nowNanoseconds
         }
         changeCiphertext { $0.append(UnsafeRawBufferPointer(rebasing: output[taken...])) }
+        // Encryption adds some bytes, and with them the output may become busy.
+        if isOutputBusy { isWaitingForDrain = true }
         guard outputCiphertextBytes <= Limits.pendingCiphertextBytes else { return terminate(.outputOverflow) }
         updateInterest()
         watchForStall()

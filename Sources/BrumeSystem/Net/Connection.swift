@@ -104,6 +104,10 @@ package final class Connection: @unchecked Sendable {
         loop: EventLoop, state: State, peerAddress: String, limits: ConnectionLimits,
         delegate: (any ConnectionDelegate)?
     ) {
+        precondition(
+            limits.outputLowWaterBytes <= limits.outputBusyBytes
+                && limits.outputBusyBytes <= limits.outputHighWaterBytes,
+            "output that is busy or full has to drain below the low-water mark")
         self.loop = loop
         self.state = state
         self.peerAddress = peerAddress

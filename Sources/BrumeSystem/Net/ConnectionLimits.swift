@@ -8,7 +8,8 @@ package struct ConnectionLimits: Sendable {
     /// Pending output above which ``Connection/isOutputFull`` is true: the user stops producing, or reading.
     package var outputHighWaterBytes = 1024 * 1024
     /// Pending output above which ``Connection/isOutputBusy`` is true: the user stops producing what can wait. With as
-    /// much in the kernel it is a quarter of a MiB that a small answer waits behind, a tenth of a second at 20 Mbit/s.
+    /// much in the kernel it is about a quarter of a MiB that a small answer waits behind: a tenth of a second at
+    /// 20 Mbit/s.
     package var outputBusyBytes = 128 * 1024
     /// Pending output below which the user is told to go on.
     package var outputLowWaterBytes = 64 * 1024
