@@ -4,10 +4,11 @@
     Benchmarks/isolation/slow_line.py BRUME [--rate 20mbit] [--downloads 8] [--saves 40]
 
 BRUME is the executable (a release build). Needs root, `unshare`, `ip` and `tc`: the server and one client run in a
-network of their own, whose only line has the rate, and a queue of 40 ms as a home router might have. The client
-uploads a file, then downloads it several times at once and saves one record after the other meanwhile. For no download
-and for all of them: the 50th percentile and the longest of the saves in milliseconds, and how much of the line the
-downloads used. Needs protoc and python3-protobuf, like the tests of the Python client.
+network of their own, whose only line has the rate in both directions together, and a queue of 40 ms as a home router
+might have, which requests stand in as answers do. The client uploads a file, then downloads it several times at once
+and saves one record after the other meanwhile. For no download and for all of them: the 50th percentile and the longest
+of the saves in milliseconds, and how much of the line the downloads used. Needs protoc and python3-protobuf, like the
+tests of the Python client.
 """
 
 import argparse

@@ -44,7 +44,8 @@ extension Session {
 
     /// There is room in the output, or credit: the streams go on.
     func resumeStreams() {
-        if streams.isEmpty { return }
+        // While the output is busy none may send, and none loses its turn. The drain comes back here.
+        if streams.isEmpty || connection.isOutputBusy { return }
         for (id, stream) in streams.inTurn {
             if isIntercepted(id) {
                 passOn(id)

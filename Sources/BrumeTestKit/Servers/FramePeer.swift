@@ -52,6 +52,11 @@ package final class FramePeer {
         get { end.isOutputBusy }
         set { end.isOutputBusy = newValue }
     }
+    /// There is room for so many frames; after them the output is busy again.
+    package func makeRoom(frames: Int) {
+        end.framesUntilBusy = frames
+        end.isOutputBusy = false
+    }
     /// Whether something that the client sent has not been read yet.
     package var holdsInput: Bool { !end.held.isEmpty }
 

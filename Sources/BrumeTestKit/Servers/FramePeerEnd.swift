@@ -25,6 +25,8 @@ final class FramePeerEnd: PeerConnection, @unchecked Sendable {
     var isOutputBusy = false {
         didSet { if oldValue, !isOutputBusy { receiver?.drained() } }
     }
+    /// After how many frames of the server the output is busy; nil when it doesn't change by them.
+    var framesUntilBusy: Int?
     let pendingOutputBytes = 0
 
     func opened(hasAccount: Bool) {}
@@ -35,6 +37,10 @@ final class FramePeerEnd: PeerConnection, @unchecked Sendable {
 
     func withOutput(minimumCapacity: Int, isNews: Bool, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         if !isOpen { return }
+        if let left = framesUntilBusy {
+            framesUntilBusy = left > 1 ? left - 1 : nil
+            if left <= 1 { isOutputBusy = true }
+        }
         var bytes = [UInt8](repeating: 0, count: minimumCapacity)
         let count = bytes.withUnsafeMutableBytes(body)
         bytes.removeLast(minimumCapacity - count)
