@@ -12,6 +12,10 @@ extension ClientSession {
         var end: Result<Void, ServiceError>?
         /// The task that waits for a message, for credit, or for room on the connection.
         var waiter: CheckedContinuation<Void, Never>?
+        /// When it was opened, or a message was last sent: who has sent none for longest is next.
+        var turn: UInt64
+        /// Whether it has a message that waits for room on the connection.
+        var wantsRoom = false
     }
 
     /// Opens a stream on the session's connection, or on the next one where there is none.
@@ -27,7 +31,8 @@ extension ClientSession {
             // Apart from the ids of calls, which count up from 1.
             let id = 1 << 62 | lastID
             let header = CallHeader(method: method)
-            transfers[id] = Transfer(owner: owner)
+            lastTransferTurn += 1
+            transfers[id] = Transfer(owner: owner, turn: lastTransferTurn)
             if let actions = machine.transferStarted(
                 id: id, header: header, opening: opening, now: transport.nowNanoseconds)
             {
@@ -66,18 +71,22 @@ extension ClientSession {
     ///
     /// - Returns: False when the server has ended the stream, or has said something that is to be read first.
     func send(_ payload: [UInt8], transfer id: UInt64) async throws(ServiceError) -> Bool {
+        defer { wantsNoRoom(id) }
         while true {
             guard let transfer = transfers[id] else { throw .cancelled }
             if Task.isCancelled { throw .cancelled }
             if transfer.end != nil || !transfer.inbox.isEmpty { return false }
-            if !isOutputBusy,
+            if hasRoom(for: id),
                 let actions = machine.transferSent(id: id, payload: payload, now: transport.nowNanoseconds)
             {
+                lastTransferTurn += 1
+                transfers[id]!.turn = lastTransferTurn
                 perform(actions)
                 return true
             }
+            transfers[id]!.wantsRoom = true
             await wait(transfer: id) {
-                !transfers[id]!.inbox.isEmpty || !isOutputBusy && machine.mayTransferSend(id: id)
+                !transfers[id]!.inbox.isEmpty || hasRoom(for: id) && machine.mayTransferSend(id: id)
             }
         }
     }
@@ -106,6 +115,7 @@ extension ClientSession {
     func closeTransfer(_ id: UInt64) {
         guard let transfer = transfers.removeValue(forKey: id) else { return }
         transfer.waiter?.resume()
+        if transfer.wantsRoom, !isOutputBusy { transfersMaySend() }
         perform(machine.transferCancelled(id: id, now: transport.nowNanoseconds))
     }
 
@@ -123,10 +133,27 @@ extension ClientSession {
 
     func transferWritable(_ id: UInt64) { wake(transfer: id) }
 
-    /// There is room on the connection. The first that come take it, and the others go on waiting; none gets further
-    /// ahead of them than its credit.
+    // MARK: Room on the connection
+
+    /// Whether a transfer may send: there is room, and nobody who could use it has waited longer.
+    private func hasRoom(for id: UInt64) -> Bool {
+        if isOutputBusy { return false }
+        let turn = transfers[id]!.turn
+        return !transfers.contains { other, transfer in
+            transfer.wantsRoom && transfer.turn < turn && transfer.end == nil && machine.mayTransferSend(id: other)
+        }
+    }
+
+    /// There is room on the connection, or somebody else is next for it.
     func transfersMaySend() {
-        for id in transfers.keys { wake(transfer: id) }
+        for (id, transfer) in transfers where transfer.wantsRoom { wake(transfer: id) }
+    }
+
+    /// A message was sent, or will not be: the next one may.
+    private func wantsNoRoom(_ id: UInt64) {
+        guard transfers[id]?.wantsRoom == true else { return }
+        transfers[id]!.wantsRoom = false
+        if !isOutputBusy { transfersMaySend() }
     }
 
     func transferEnded(_ id: UInt64, _ error: ServiceError?) {

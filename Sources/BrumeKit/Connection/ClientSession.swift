@@ -36,6 +36,8 @@ package actor ClientSession {
     private var connection: (any TransportConnection)?
     private var callers: [UInt64: Caller] = [:]
     var transfers: [UInt64: Transfer] = [:]
+    /// Counts the messages of transfers.
+    var lastTransferTurn: UInt64 = 0
     var lastID: UInt64 = 0
     private var timer: (any TransportTimer)?
     private var timerNanoseconds = UInt64.max
@@ -282,7 +284,7 @@ package actor ClientSession {
         }
     }
 
-    /// Whether calls would wait behind more that is sent now.
+    /// Whether so much output waits that uploads pause, so that calls don't wait behind them.
     var isOutputBusy: Bool { connection?.isOutputBusy ?? false }
 
     private func ended(_ connection: any TransportConnection, _ failure: TransportFailure) {

@@ -210,6 +210,15 @@ final class FakeConnection: @unchecked Sendable {
         }
     }
 
+    /// There is room for so many frames of transfers; after them the connection is busy again.
+    func makeRoom(frames: Int) {
+        onQueue { connection in
+            connection.clientEnd.framesUntilBusy = frames
+            connection.clientEnd.isOutputBusy = false
+            connection.receiver?.connectionDrained(connection.clientEnd)
+        }
+    }
+
     func answer(_ stream: UInt32, _ payload: [UInt8] = []) {
         send(FrameWriter.frame(.message, stream: stream, isLast: true, payload: payload))
     }
@@ -257,11 +266,20 @@ private final class ClientEnd: TransportConnection, @unchecked Sendable {
     // Sendable: the connection's state belongs to the queue.
     private let connection: FakeConnection
     var isOutputBusy = false
+    /// After how many sends the output is busy; nil when it doesn't change by them.
+    var framesUntilBusy: Int?
 
     init(connection: FakeConnection) {
         self.connection = connection
     }
 
-    func send(_ bytes: [UInt8]) { connection.sent(bytes) }
+    func send(_ bytes: [UInt8]) {
+        if let left = framesUntilBusy {
+            framesUntilBusy = left > 1 ? left - 1 : nil
+            isOutputBusy = left <= 1
+        }
+        connection.sent(bytes)
+    }
+
     func close() { connection.closed() }
 }

@@ -63,6 +63,37 @@ struct TransferRoomTests {
         for send in sends { #expect(try await send.value) }
     }
 
+    @Test("take turns where there is room for few of their messages at a time")
+    func turns() async throws {
+        let session = session()
+        let opening = open(session, [0])
+        let connection = try await transport.welcomed()
+        _ = try await transport.call()
+        var streams = [try await opening.value]
+        for number in 1...4 as ClosedRange<UInt8> {
+            let opening = open(session, [number])
+            _ = try await transport.call()
+            streams.append(try await opening.value)
+        }
+        connection.setOutputBusy(true)
+        let sends = streams.enumerated().map { index, stream in
+            Task {
+                for _ in 0..<8 {
+                    let isSent = try await stream.send([UInt8(index)])
+                    #expect(isSent)
+                }
+            }
+        }
+        var sent = [0, 0, 0, 0, 0]
+        for round in 1...20 {
+            try await session.untilWaiting(sent.count { $0 < 8 })
+            connection.makeRoom(frames: 2)
+            for _ in 0..<2 { sent[Int(try await transport.message(.message).payload[0])] += 1 }
+            #expect(sent.max()! - sent.min()! <= 1, "round \(round): \(sent)")
+        }
+        for send in sends { try await send.value }
+    }
+
     @Test("end with their task, or with the connection, also while they wait for room")
     func ends() async throws {
         let session = session()
@@ -76,8 +107,9 @@ struct TransferRoomTests {
         cancelled.cancel()
         #expect(await cancelled.result.isFailure)
         let broken = Task { try await stream.send([2]) }
+        try await session.untilWaiting(1)
         connection.fail()
-        // What the server's side said is to be read: the stream has ended.
+        // The stream ended with its connection, and says so to who reads from it.
         #expect(try await broken.value == false)
     }
 }
