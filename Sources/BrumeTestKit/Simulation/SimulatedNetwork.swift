@@ -161,6 +161,7 @@ final class SimulatedConnection {
 /// `@unchecked Sendable`: a simulation has one thread.
 final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
     private static let highWaterBytes = 16 * 1024
+    private static let busyBytes = 8 * 1024
     private static let lowWaterBytes = 4 * 1024
     /// How many bytes may wait for a client that takes nothing: the high-water mark, and the answers to what was read
     /// before it.
@@ -181,7 +182,7 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
     let peerNetwork = PeerNetwork.local
     var isOpen: Bool { !isClosing && !isEnded }
     var isOutputFull: Bool { connection.downByteCount > Self.highWaterBytes }
-    var isOutputBusy: Bool { isOutputFull }
+    var isOutputBusy: Bool { connection.downByteCount > Self.busyBytes }
 
     init(_ connection: SimulatedConnection, host: SimulatedServer, loop: Int) {
         self.connection = connection
@@ -212,7 +213,7 @@ final class SimulatedServerEnd: PeerConnection, @unchecked Sendable {
         let count = frame.withUnsafeMutableBytes(body)
         frame.removeLast(minimumCapacity - count)
         host.leaving(frame, on: connection)
-        if isOutputFull { wantsDrained = true }
+        if isOutputBusy { wantsDrained = true }
         if connection.downByteCount > Self.outputBytesMax {
             host.simulation.violated("I10: \(connection.downByteCount) bytes wait for a client that does not read")
         }
