@@ -1,5 +1,6 @@
 import BrumeModel
 import BrumeRandom
+import BrumeTestKit
 import Testing
 
 @testable import BrumeStore
@@ -131,7 +132,7 @@ struct QuotaTests {
         #expect(all.modify(policy: .allKeys, saves: old).result.saveCodes.allSatisfy { $0 == nil })
         #expect(all.modify(policy: .allKeys, saves: request).result.saveCodes.allSatisfy { $0 == nil })
         var codes: [ErrorCode?] = []
-        let took = ContinuousClock().measure {
+        let took = ProcessorTime.of {
             codes = modify(quota: all.database.storedBytes - 10, isAtomic: false, saves: request).saveCodes
         }
         #expect(took < .seconds(10), "\(took)")

@@ -1,9 +1,10 @@
 import BrumeModel
 import BrumeStore
+import BrumeTestKit
 import Testing
 
 /// What references cost is bounded for each request, and linear in what it changes. The times are those of a debug
-/// build on a busy machine, and far from what a product of two numbers would take.
+/// build, and far from what a product of two numbers would take.
 @Suite("The cost of references", .timeLimit(.minutes(5)))
 struct ReferenceCostTests {
     let desk = Desk()
@@ -12,7 +13,7 @@ struct ReferenceCostTests {
         _ what: String, within limit: Duration = .seconds(5), sourceLocation: SourceLocation = #_sourceLocation,
         _ body: () throws -> Void
     ) rethrows {
-        let took = try ContinuousClock().measure(body)
+        let took = try ProcessorTime.of(body)
         #expect(took < limit, "\(what) took \(took)", sourceLocation: sourceLocation)
     }
 

@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeProtocol
 import BrumeStore
+import BrumeTestKit
 import Testing
 
 @Suite("Query subscriptions")
@@ -288,7 +289,7 @@ struct QuerySubscriptionTests {
         let matches = try #require(saved.commit).matches
         let told = Set(matches.matches.map(\.subscription.owner)).union(matches.overflowingOwners)
         #expect(told == Set(users.map(\.caller.user)))
-        let took = ContinuousClock().measure {
+        let took = ProcessorTime.of {
             for user in users.reversed() {
                 let answer = desk.database.modifySubscriptions(
                     ModifySubscriptionsRequest(database: .public, deletions: ["same", "below"]), caller: user.caller,
@@ -393,7 +394,7 @@ struct QuerySubscriptionTests {
         }
         _ = desk.modify(zones[7], saves: [.of("r")])
         var commit: Commit?
-        let took = ContinuousClock().measure {
+        let took = ProcessorTime.of {
             commit =
                 desk.database.modifyZones(
                     ModifyZonesRequest(database: .private, deletions: zones), caller: desk.caller, nowMilliseconds: 1
