@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "Tests", "Python"))
-from brume_client import LAST, Client, Protocol, Stream  # noqa: E402
+from brume_client import LAST, BrumeError, Client, Protocol, Stream  # noqa: E402
 
 CONTAINER = "iCloud.com.example.isolation"
 FILE_BYTES = 240_000_000
@@ -121,6 +121,10 @@ def main():
                     sys.exit(f"the server did not start: {open(log).read()}")
                 time.sleep(0.02)
             measure(p, json.load(open(ready_file)), chosen.rate, chosen.downloads, chosen.saves)
+        except BrumeError as error:
+            # A download that has all of its file ends with code 0.
+            ended = "a download ended before the saves: take a slower line, or fewer saves"
+            sys.exit(ended if error.code == 0 else str(error))
         finally:
             server.terminate()
             server.wait(60)
