@@ -164,6 +164,16 @@ private final class StreamClient {
         withExtendedLifetime(server) {}
     }
 
+    /// Connects a peer that reads nothing, and waits until it is closed for that.
+    private func expectStall(_ limits: ConnectionLimits, _ serverSide: TestDelegate) throws {
+        let server = try TestListener(limits: limits) { _ in serverSide }
+        let client = TestDelegate()
+        client.established = { $0.pauseReading() }
+        try server.connect(client)
+        #expect(serverSide.isClosed.wait())
+        #expect(serverSide.closeReasons.value == [.writeStalled])
+    }
+
     @Test("a slow reader is closed at the stall deadline, and no more is buffered for it than the limit")
     func slowReaderStalls() throws {
         var limits = ConnectionLimits()
@@ -180,12 +190,7 @@ private final class StreamClient {
         }
         serverSide.established = fill
         serverSide.drained = fill
-        let server = try TestListener(limits: limits) { _ in serverSide }
-        let client = TestDelegate()
-        client.established = { $0.pauseReading() }
-        try server.connect(client)
-        #expect(serverSide.isClosed.wait())
-        #expect(serverSide.closeReasons.value == [.writeStalled])
+        try expectStall(limits, serverSide)
         #expect(pendingMax.value < 300_000)
     }
 
@@ -235,12 +240,7 @@ private final class StreamClient {
             }
             look()
         }
-        let server = try TestListener(limits: limits) { _ in serverSide }
-        let client = TestDelegate()
-        client.established = { $0.pauseReading() }
-        try server.connect(client)
-        #expect(serverSide.isClosed.wait())
-        #expect(serverSide.closeReasons.value == [.writeStalled])
+        try expectStall(limits, serverSide)
         // 128 KiB, and one piece: the kernel looks at its limit before each that it takes, of 64 KiB at most.
         #expect((1...192 * 1024).contains(unsentMax.value), "\(unsentMax.value) bytes")
     }

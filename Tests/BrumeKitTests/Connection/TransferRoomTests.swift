@@ -15,28 +15,28 @@ struct TransferRoomTests {
             transport: transport, seed: 1)
     }
 
-    private func open(_ session: ClientSession, _ opening: [UInt8]) -> Task<TransferStream, any Error> {
-        Task {
-            try await session.openTransfer(
-                .assetsUpload, opening: opening, timeoutNanoseconds: 60_000_000_000, patience: .untilDeadline,
-                owner: nil)
+    /// Opens uploads, the first of which connects.
+    private func open(_ count: Int, of session: ClientSession) async throws -> ([TransferStream], FakeConnection) {
+        var streams: [TransferStream] = []
+        var connection: FakeConnection?
+        for _ in 0..<count {
+            let opening = Task {
+                try await session.openTransfer(
+                    .assetsUpload, opening: [], timeoutNanoseconds: 60_000_000_000, patience: .untilDeadline,
+                    owner: nil)
+            }
+            if connection == nil { connection = try await transport.welcomed() }
+            _ = try await transport.call()
+            streams.append(try await opening.value)
         }
+        return (streams, connection!)
     }
 
     @Test("pause while much waits to leave, and calls go on meanwhile")
     func pause() async throws {
         let session = session()
-        let opening = open(session, [1])
-        let connection = try await transport.welcomed()
-        _ = try await transport.call()
-        let first = try await opening.value
-        var streams = [first]
-        for number in 2...4 as ClosedRange<UInt8> {
-            let opening = open(session, [number])
-            _ = try await transport.call()
-            streams.append(try await opening.value)
-        }
-        #expect(try await first.send([10]))
+        let (streams, connection) = try await open(4, of: session)
+        #expect(try await streams[0].send([10]))
         #expect(try await transport.message(.message).payload == [10])
 
         connection.setOutputBusy(true)
@@ -66,15 +66,7 @@ struct TransferRoomTests {
     @Test("take turns where there is room for few of their messages at a time")
     func turns() async throws {
         let session = session()
-        let opening = open(session, [0])
-        let connection = try await transport.welcomed()
-        _ = try await transport.call()
-        var streams = [try await opening.value]
-        for number in 1...4 as ClosedRange<UInt8> {
-            let opening = open(session, [number])
-            _ = try await transport.call()
-            streams.append(try await opening.value)
-        }
+        let (streams, connection) = try await open(5, of: session)
         connection.setOutputBusy(true)
         let sends = streams.enumerated().map { index, stream in
             Task {
@@ -97,16 +89,13 @@ struct TransferRoomTests {
     @Test("end with their task, or with the connection, also while they wait for room")
     func ends() async throws {
         let session = session()
-        let opening = open(session, [1])
-        let connection = try await transport.welcomed()
-        _ = try await transport.call()
-        let stream = try await opening.value
+        let (streams, connection) = try await open(1, of: session)
         connection.setOutputBusy(true)
-        let cancelled = Task { try await stream.send([1]) }
+        let cancelled = Task { try await streams[0].send([1]) }
         try await session.untilWaiting(1)
         cancelled.cancel()
         #expect(await cancelled.result.isFailure)
-        let broken = Task { try await stream.send([2]) }
+        let broken = Task { try await streams[0].send([2]) }
         try await session.untilWaiting(1)
         connection.fail()
         // The stream ended with its connection, and says so to who reads from it.
