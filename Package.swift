@@ -34,6 +34,7 @@ let package = Package(
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icuuc")]),
         .systemLibrary(name: "CLibm"),
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "CBrumeProto", dependencies: ["CProtobufC"]),
@@ -43,6 +44,7 @@ let package = Package(
         library("BrumeRandom", []),
         library("BrumeModel", []),
         library("BrumeGeodesy", ["CLibm"]),
+        library("BrumeEncryption", ["CSodium"]),
         library("BrumeRecord", ["BrumeModel", "CBrumeProto"]),
         library("BrumeProtocol", ["BrumeModel", "BrumeRecord", "CBrumeProto"]),
         library(
@@ -117,6 +119,7 @@ let package = Package(
             path: "Fuzz/BrumeFuzz"),
 
         tests("BrumeModelTests", ["BrumeRandom", "BrumeModel"]),
+        tests("BrumeEncryptionTests", ["BrumeEncryption"]),
         tests("BrumeRecordTests", ["BrumeModel", "BrumeRecord", "BrumeTestKit", "CBrumeProto"]),
         tests(
             "BrumeProtocolTests",

@@ -25,10 +25,10 @@ forbid() { # forbid SENTENCE PATTERN FOLDER…
 # An import, with whatever attributes and access level stand before it.
 import_of() { echo "^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*((public|package|internal|fileprivate|private)[[:space:]]+)?import[[:space:]]+((struct|class|enum|protocol|func|var|let|typealias)[[:space:]]+)?($1)([[:space:].]|\$)"; }
 
-below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeSystem Sources/BrumeHTTP Sources/BrumeService Sources/BrumeServer)
+below_kit=(Sources/BrumeLock Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeEncryption Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeSystem Sources/BrumeHTTP Sources/BrumeService Sources/BrumeServer)
 forbid "Foundation stays out of everything below BrumeKit" "$(import_of 'Foundation[A-Za-z]*')" "${below_kit[@]}"
 forbid "the C library is for BrumeSystem and BrumeServer; below them there is no I/O" \
-    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeService
+    "$(import_of 'Glibc|Musl|Darwin')" Sources/BrumeRandom Sources/BrumeModel Sources/BrumeGeodesy Sources/BrumeEncryption Sources/BrumeRecord Sources/BrumeProtocol Sources/BrumeStore Sources/BrumeService
 forbid "the service knows no files" \
     '\b(FileSystem|RealDisk|any Disk|DiskError|Recovery|JournalWriter|SnapshotWriter|FolderManifest)\b' Sources/BrumeService
 forbid "the service knows no sockets" \
@@ -45,6 +45,9 @@ if [ -n "$unseen" ]; then broken "a file that locks imports BrumeLock: the threa
 
 outside_tls=$(search "$(import_of COpenSSL)" Sources | grep -v '^Sources/BrumeSystem/TLS/' || true)
 if [ -n "$outside_tls" ]; then broken "OpenSSL is imported in Sources/BrumeSystem/TLS only" "$outside_tls"; fi
+
+outside_sodium=$(search "$(import_of CSodium)" Sources | grep -v '^Sources/BrumeEncryption/Sodium/' || true)
+if [ -n "$outside_sodium" ]; then broken "libsodium is imported in Sources/BrumeEncryption/Sodium only" "$outside_sodium"; fi
 
 zstd_files=$(grep -rlE --include='*.swift' "$(import_of CZstd)" Sources || true)
 if [ "$(grep -c . <<<"$zstd_files")" -gt 1 ]; then broken "zstd is imported in one file only" "$zstd_files"; fi

@@ -4,7 +4,7 @@
 # Needs root, or sudo. BRUME_SKIP_PACKAGES=1 skips it, for systems where the libraries come from elsewhere.
 set -euo pipefail
 
-build=(libprotobuf-c-dev protobuf-c-compiler libprotobuf-dev libssl-dev libzstd-dev libicu-dev libsqlite3-dev libmicrohttpd-dev pkg-config make)
+build=(libprotobuf-c-dev protobuf-c-compiler libprotobuf-dev libssl-dev libzstd-dev libicu-dev libsqlite3-dev libmicrohttpd-dev libsodium-dev pkg-config make)
 test=(protobuf-compiler python3-protobuf openssl)
 demo=(iso-codes tzdata)
 packages=("${build[@]}" "${test[@]}" "${demo[@]}")

@@ -1,0 +1,58 @@
+internal import CSodium
+
+/// 32 secret bytes (16 of a recovery code), in memory that is locked against being swapped out where the system allows
+/// it, has guards before and behind it, can't be written once it is filled, and is wiped when nobody holds it any
+/// more.
+///
+/// Each takes some pages of memory: for keys that are kept, not for one of each record.
+package final class SecretKey: Sendable {
+    package static let byteCount = 32
+
+    /// Written in `init` alone, and read-only memory from then on.
+    nonisolated(unsafe) private let memory: UnsafeMutableRawPointer
+    let byteCount: Int
+
+    init(byteCount: Int = byteCount, fill: (UnsafeMutableRawBufferPointer) -> Void) {
+        Sodium.start()
+        guard let memory = sodium_malloc(byteCount) else {
+            fatalError("there is no memory for a key of \(byteCount) bytes")
+        }
+        self.memory = memory
+        self.byteCount = byteCount
+        fill(UnsafeMutableRawBufferPointer(start: memory, count: byteCount))
+        precondition(sodium_mprotect_readonly(memory) == 0, "the memory of a key can't be protected")
+    }
+
+    deinit { sodium_free(memory) }
+
+    /// A key that nobody had before.
+    package static func random(byteCount: Int = byteCount) -> SecretKey {
+        SecretKey(byteCount: byteCount) { randombytes_buf($0.sodium, $0.count) }
+    }
+
+    /// A key whose bytes were read, which the caller wipes.
+    package convenience init(copying bytes: borrowing [UInt8]) {
+        self.init(byteCount: bytes.count) { memory in bytes.withUnsafeBytes { memory.copyMemory(from: $0) } }
+    }
+
+    /// The key's bytes, for as long as `body` runs.
+    package func withBytes<Result: ~Copyable, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(UnsafeRawBufferPointer(start: memory, count: byteCount))
+    }
+
+    /// A copy for a file or a box. Whoever takes it wipes it.
+    package func copyBytes() -> [UInt8] { withBytes { Array($0) } }
+
+    package func isEqual(to other: SecretKey) -> Bool {
+        byteCount == other.byteCount && sodium_memcmp(memory, other.memory, byteCount) == 0
+    }
+}
+
+extension SecretKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Never the bytes: descriptions end up in logs.
+    package var description: String { "SecretKey(\(byteCount) bytes)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
