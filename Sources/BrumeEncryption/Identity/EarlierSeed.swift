@@ -1,0 +1,35 @@
+/// The seed that an identity had before, for whoever has its new one: boxes in rings may still be to the older keys.
+enum EarlierSeed {
+    static let byteCount =
+        4 + Label.earlierSeed.text.utf8.count + 4 + SecretKey.byteCount + Seal.overheadBytes
+
+    static func seal(_ earlier: KeyPairs, for newer: KeyPairs, behind previousHash: [UInt8]) -> [UInt8] {
+        var plain = PartWriter(.earlierSeed)
+        defer { plain.wipe() }
+        earlier.seed.withBytes { plain.write(bytes: $0) }
+        return Seal.seal(plain.bytes, data: data(previousHash), key: key(newer))
+    }
+
+    /// The identity of the statement before.
+    static func open(_ statement: Statement, with newer: KeyPairs, before: Statement) throws(EncryptionRefusal)
+        -> KeyPairs
+    {
+        var plain = try Seal.open(statement.earlierSeed[...], data: data(before.hash), key: key(newer))
+        defer { Sodium.wipe(&plain) }
+        var reader = try PartReader(plain, .earlierSeed)
+        var seed = try reader.readBytes(exactly: SecretKey.byteCount)
+        defer { Sodium.wipe(&seed) }
+        try reader.end()
+        let earlier = KeyPairs(seed: SecretKey(copying: seed))
+        guard earlier.publicKeys == before.keys else { throw .damaged }
+        return earlier
+    }
+
+    private static func key(_ newer: KeyPairs) -> SecretKey { Digest.deriveKey(newer.seed, .earlierSeedKey) }
+
+    private static func data(_ previousHash: [UInt8]) -> [UInt8] {
+        var data = PartWriter(.earlierSeedData)
+        data.write(bytes: previousHash)
+        return data.bytes
+    }
+}

@@ -1,0 +1,79 @@
+/// An account's identity on a device that has its keys: what it takes to make statements.
+package struct Identity: Sendable {
+    package let keys: KeyPairs
+    package let statement: Statement
+
+    /// - Precondition: The keys are the statement's, as ``SignedStatement/openIdentity(as:)`` gives them.
+    package init(keys: KeyPairs, statement: Statement) {
+        precondition(keys.publicKeys == statement.keys, "an identity has the keys of its statement")
+        self.keys = keys
+        self.statement = statement
+    }
+
+    /// Makes an account's first identity, for its first device and with a recovery code.
+    package static func first(
+        scope: IdentityScope, device: PublicKeys, deviceName: String, code: RecoveryCode
+    ) throws(EncryptionRefusal) -> (identity: Identity, signed: SignedStatement) {
+        let keys = KeyPairs(seed: .random())
+        let statement = Statement(
+            scope: scope, number: 1, previousHash: Statement.noHash, keys: keys.publicKeys,
+            codeKey: code.paperKey(scope).publicKey,
+            devices: [.init(keys: device, name: DeviceName.seal(deviceName, of: device, identity: keys))])
+        return (
+            Identity(keys: keys, statement: statement),
+            try sign(statement, by: keys, before: nil, anchor: code.anchor(statementHash: statement.hash))
+        )
+    }
+
+    /// The next statement, with one more device.
+    package func adding(
+        device: PublicKeys, deviceName: String
+    ) throws(EncryptionRefusal) -> (identity: Identity, signed: SignedStatement) {
+        let name = DeviceName.seal(deviceName, of: device, identity: keys)
+        return try next(keys: keys, devices: statement.devices + [.init(keys: device, name: name)], code: nil)
+    }
+
+    /// The next statement without some devices, or with another recovery code. It has new keys, which those devices,
+    /// or whoever has the old code, don't get; names stay readable for those that stay.
+    package func replacingKeys(
+        withoutDevices removed: Set<PublicKeys> = [], code: RecoveryCode? = nil
+    ) throws(EncryptionRefusal) -> (identity: Identity, signed: SignedStatement) {
+        let newKeys = KeyPairs(seed: .random())
+        let devices = statement.devices.filter { !removed.contains($0.keys) }.map { device in
+            let name = DeviceName.open(device.name, of: device.keys, identity: keys)
+            return Statement.Device(
+                keys: device.keys, name: name.map { DeviceName.seal($0, of: device.keys, identity: newKeys) } ?? [])
+        }
+        return try next(keys: newKeys, devices: devices, code: code)
+    }
+
+    private func next(
+        keys newKeys: KeyPairs, devices: [Statement.Device], code: RecoveryCode?
+    ) throws(EncryptionRefusal) -> (identity: Identity, signed: SignedStatement) {
+        let next = Statement(
+            scope: statement.scope, number: statement.number + 1, previousHash: statement.hash,
+            keys: newKeys.publicKeys, codeKey: code?.paperKey(statement.scope).publicKey ?? statement.codeKey,
+            devices: devices,
+            earlierSeed: newKeys.publicKeys == keys.publicKeys
+                ? [] : EarlierSeed.seal(keys, for: newKeys, behind: statement.hash))
+        return (
+            Identity(keys: newKeys, statement: next),
+            try Self.sign(
+                next, by: newKeys, before: keys, anchor: code?.anchor(statementHash: next.hash) ?? [])
+        )
+    }
+
+    private static func sign(
+        _ statement: Statement, by keys: KeyPairs, before: KeyPairs?, anchor: [UInt8]
+    ) throws(EncryptionRefusal) -> SignedStatement {
+        var seed = PartWriter(.identityBox)
+        defer { seed.wipe() }
+        keys.seed.withBytes { seed.write(bytes: $0) }
+        var boxes: [[UInt8]] = []
+        for key in statement.boxKeys { boxes.append(try BoxPair.box(seed, to: key)) }
+        return SignedStatement(
+            statement: statement, ownSignature: keys.sign(SignedStatement.message(.statementOwn, statement)),
+            previousSignature: before?.sign(SignedStatement.message(.statementNext, statement)) ?? [], anchor: anchor,
+            boxes: boxes)
+    }
+}

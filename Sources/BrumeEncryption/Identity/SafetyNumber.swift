@@ -1,0 +1,26 @@
+/// Sixty digits that two people compare, each on a device of their own: equal if, and only if, both see the same two
+/// identities.
+package enum SafetyNumber {
+    private static let groups = 6
+
+    package static func digits(of left: StatementChain, and right: StatementChain) -> String {
+        let halves = [left, right].map { hash($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+        return halves.map(digits).joined()
+    }
+
+    private static func hash(_ chain: StatementChain) -> [UInt8] {
+        var message = PartWriter(.safetyNumber)
+        message.write(chain.last.scope)
+        message.write(bytes: chain.first.hash)
+        message.write(chain.last.keys)
+        return Digest.hash(message)
+    }
+
+    private static func digits(_ hash: [UInt8]) -> String {
+        (0..<groups).map { group in
+            let number = hash[group * 5..<group * 5 + 5].reduce(0) { $0 << 8 | UInt64($1) } % 100_000
+            let digits = String(number)
+            return String(repeating: "0", count: 5 - digits.count) + digits
+        }.joined()
+    }
+}

@@ -1,0 +1,79 @@
+/// A statement as it travels and is stored: with its signatures, and with the identity's seed in a box for each device
+/// and for the code.
+package struct SignedStatement: Hashable, Sendable {
+    package let statement: Statement
+    let ownSignature: [UInt8]
+    /// By the identity of the statement before; empty in the first.
+    let previousSignature: [UInt8]
+    /// For whoever has the recovery code; empty where the code is the one of the statement before.
+    package let anchor: [UInt8]
+    let boxes: [[UInt8]]
+
+    private static let boxBytes =
+        4 + Label.identityBox.text.utf8.count + 4 + SecretKey.byteCount + BoxPair.overheadBytes
+
+    init(
+        statement: Statement, ownSignature: [UInt8], previousSignature: [UInt8], anchor: [UInt8], boxes: [[UInt8]]
+    ) {
+        self.statement = statement
+        self.ownSignature = ownSignature
+        self.previousSignature = previousSignature
+        self.anchor = anchor
+        self.boxes = boxes
+    }
+
+    package init(_ bytes: [UInt8]) throws(EncryptionRefusal) {
+        var reader = try PartReader(bytes, .signedStatement)
+        let statement = try Statement(try reader.readBytes(atMost: bytes.count))
+        self.statement = statement
+        ownSignature = try reader.readBytes(exactly: Signature.byteCount)
+        previousSignature = try reader.readBytes(atMost: Signature.byteCount)
+        anchor = try reader.readBytes(atMost: Digest.byteCount)
+        let boxCount = try reader.readCount(0...(Limits.devices + 1))
+        var boxes: [[UInt8]] = []
+        for _ in 0..<boxCount {
+            boxes.append(try reader.readBytes(exactly: Self.boxBytes))
+        }
+        try reader.end()
+        self.boxes = boxes
+        guard boxCount == statement.boxKeys.count,
+            previousSignature.isEmpty || previousSignature.count == Signature.byteCount,
+            anchor.isEmpty || anchor.count == Digest.byteCount
+        else { throw .damaged }
+    }
+
+    package var bytes: [UInt8] {
+        var writer = PartWriter(.signedStatement, capacity: statement.bytes.count + 512 + boxes.count * 84)
+        writer.write(bytes: statement.bytes)
+        writer.write(bytes: ownSignature)
+        writer.write(bytes: previousSignature)
+        writer.write(bytes: anchor)
+        writer.write(u32: UInt32(boxes.count))
+        for box in boxes { writer.write(bytes: box) }
+        return writer.bytes
+    }
+
+    /// The identity, as the owner of a box gets it.
+    ///
+    /// - Throws: `keyMissing` where there is no box for it; `damaged` where the box holds another seed than the
+    ///   statement's keys are of.
+    package func openIdentity(as device: BoxPair) throws(EncryptionRefusal) -> KeyPairs {
+        guard let index = statement.boxKeys.firstIndex(of: device.publicKey) else { throw .keyMissing }
+        var message = try device.open(boxes[index])
+        defer { Sodium.wipe(&message) }
+        var reader = try PartReader(message, .identityBox)
+        var seed = try reader.readBytes(exactly: SecretKey.byteCount)
+        defer { Sodium.wipe(&seed) }
+        try reader.end()
+        let identity = KeyPairs(seed: SecretKey(copying: seed))
+        guard identity.publicKeys == statement.keys else { throw .damaged }
+        return identity
+    }
+
+    /// What the signatures are of.
+    static func message(_ label: Label, _ statement: Statement) -> PartWriter {
+        var message = PartWriter(label, capacity: statement.bytes.count + 64)
+        message.write(bytes: statement.bytes)
+        return message
+    }
+}

@@ -1,0 +1,117 @@
+/// What an account says of itself at one time: its identity's keys, its devices and its recovery code
+/// (Documentation/EncryptionFormats.md, section 8).
+///
+/// A statement that was read is no more than well-formed; what counts is a ``StatementChain``.
+package struct Statement: Hashable, Sendable {
+    package struct Device: Hashable, Sendable {
+        package let keys: PublicKeys
+        /// Sealed for the account's devices; empty where it has none.
+        package let name: [UInt8]
+
+        package init(keys: PublicKeys, name: [UInt8] = []) {
+            self.keys = keys
+            self.name = name
+        }
+    }
+
+    static let noHash = [UInt8](repeating: 0, count: Digest.byteCount)
+
+    package let scope: IdentityScope
+    /// From 1.
+    package let number: UInt32
+    /// Hash of the statement before; zeros in the first.
+    package let previousHash: [UInt8]
+    package let keys: PublicKeys
+    package let codeKey: [UInt8]
+    package let devices: [Device]
+    /// The identity's seed before, sealed with this one; empty where it is the same.
+    let earlierSeed: [UInt8]
+    /// What is signed.
+    let bytes: [UInt8]
+    package let hash: [UInt8]
+
+    init(
+        scope: IdentityScope, number: UInt32, previousHash: [UInt8], keys: PublicKeys, codeKey: [UInt8],
+        devices: [Device], earlierSeed: [UInt8] = []
+    ) {
+        var writer = PartWriter(.statement, capacity: 512 + devices.count * 350)
+        writer.write(u8: Suite.format)
+        writer.write(u8: Suite.suite)
+        writer.write(scope)
+        writer.write(u32: number)
+        writer.write(bytes: previousHash)
+        writer.write(keys)
+        writer.write(bytes: codeKey)
+        writer.write(u32: UInt32(devices.count))
+        for device in devices {
+            writer.write(device.keys)
+            writer.write(bytes: device.name)
+        }
+        writer.write(bytes: earlierSeed)
+        self.scope = scope
+        self.number = number
+        self.previousHash = previousHash
+        self.keys = keys
+        self.codeKey = codeKey
+        self.devices = devices
+        self.earlierSeed = earlierSeed
+        bytes = writer.bytes
+        hash = Self.hash(writer.bytes)
+    }
+
+    init(_ bytes: [UInt8]) throws(EncryptionRefusal) {
+        var reader = try PartReader(bytes, .statement)
+        try reader.readFormat()
+        scope = try reader.readScope()
+        number = try reader.readU32()
+        previousHash = try reader.readBytes(exactly: Digest.byteCount)
+        keys = try reader.readKeys()
+        codeKey = try reader.readBoxKey()
+        var devices: [Device] = []
+        for _ in 0..<(try reader.readCount(1...Limits.devices)) {
+            devices.append(
+                Device(keys: try reader.readKeys(), name: try reader.readBytes(atMost: Limits.sealedNameBytes)))
+        }
+        earlierSeed = try reader.readBytes(atMost: EarlierSeed.byteCount)
+        try reader.end()
+        self.devices = devices
+        self.bytes = bytes
+        hash = Self.hash(bytes)
+        // A key that stood twice would let one of its owners pass for another.
+        let all = [codeKey, keys.signing, keys.box] + devices.flatMap { [$0.keys.signing, $0.keys.box] }
+        guard number > 0, Set(all).count == all.count,
+            earlierSeed.isEmpty || (earlierSeed.count == EarlierSeed.byteCount && number > 1)
+        else { throw .damaged }
+    }
+
+    /// Those to whom the identity's seed is boxed, in the order of the boxes.
+    var boxKeys: [[UInt8]] { devices.map(\.keys.box) + [codeKey] }
+
+    private static func hash(_ bytes: [UInt8]) -> [UInt8] {
+        var message = PartWriter(.statementHash, capacity: bytes.count + 64)
+        message.write(bytes: bytes)
+        return Digest.hash(message)
+    }
+}
+
+extension PartWriter {
+    mutating func write(_ keys: PublicKeys) {
+        write(bytes: keys.signing)
+        write(bytes: keys.box)
+    }
+}
+
+extension PartReader {
+    mutating func readKeys() throws(EncryptionRefusal) -> PublicKeys {
+        let keys = PublicKeys(
+            signing: try readBytes(exactly: PublicKeys.byteCount), box: try readBytes(exactly: PublicKeys.byteCount))
+        try keys.check()
+        return keys
+    }
+
+    mutating func readBoxKey() throws(EncryptionRefusal) -> [UInt8] {
+        let key = try readBytes(exactly: PublicKeys.byteCount)
+        try PublicKeys.check(box: key)
+        return key
+    }
+}
