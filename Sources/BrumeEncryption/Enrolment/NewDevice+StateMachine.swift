@@ -1,0 +1,85 @@
+/// A device that asks another of its account to be let in (Documentation/EncryptionFormats.md, section 9).
+///
+/// One method for each thing that happens, in this order: ``init(scope:device:requestID:)`` gives the commitment to
+/// send, ``take(offer:)`` the opening to send and the code to show, ``typed(_:)`` takes the code that the other device
+/// shows, ``take(done:chain:signed:)`` gives the identity. Whatever is refused, or comes a second time, ends it, and a
+/// person begins anew: thirty bits of a code allow for one guess.
+package struct NewDeviceStateMachine: Sendable {
+    enum State: Sendable {
+        case committed(EnrolmentMessage.Opening, EnrolmentMessage.Commitment)
+        case opened(EnrolmentTranscript, EnrolmentMessage.Offer)
+        case confirmed(EnrolmentTranscript, EnrolmentMessage.Offer)
+        case ended
+    }
+
+    private let scope: IdentityScope
+    private let requestID: [UInt8]
+    private let device: KeyPairs
+    private var state: State
+
+    /// - Parameter requestID: 16 random bytes that name this request.
+    package init(scope: IdentityScope, device: KeyPairs, requestID: [UInt8]) {
+        precondition(requestID.count == EnrolmentTranscript.requestIDBytes, "a request's id has 16 bytes")
+        self.scope = scope
+        self.requestID = requestID
+        self.device = device
+        let opening = EnrolmentMessage.Opening(
+            device: device.publicKeys, random: Sodium.randomBytes(EnrolmentTranscript.randomBytes))
+        state = .committed(
+            opening, EnrolmentTranscript.commitment(scope: scope, requestID: requestID, to: opening))
+    }
+
+    /// The first message; nil once another followed it.
+    package var commitment: [UInt8]? {
+        guard case .committed(_, let commitment) = state else { return nil }
+        return commitment.bytes
+    }
+
+    /// The account's device answered. The message for it, and the code that a person types into it.
+    package mutating func take(offer bytes: [UInt8]) throws(EncryptionRefusal) -> (opening: [UInt8], code: String) {
+        let before = end()
+        guard case .committed(let opening, let commitment) = before else { throw .damaged }
+        let offer = try EnrolmentMessage.Offer(bytes)
+        let transcript = EnrolmentTranscript(
+            scope: scope, requestID: requestID, commitment: commitment, offer: offer, opening: opening)
+        state = .opened(transcript, offer)
+        return (opening.bytes, transcript.codeOfNewDevice)
+    }
+
+    /// A person typed what the account's device shows. Before that nothing from it is believed: a server could pass
+    /// for it.
+    package mutating func typed(_ code: String) throws(EncryptionRefusal) {
+        let before = end()
+        guard case .opened(let transcript, let offer) = before else { throw .damaged }
+        try EnrolmentTranscript.check(code, transcript.codeOfDevice)
+        state = .confirmed(transcript, offer)
+    }
+
+    /// The account's device says that this one is listed.
+    ///
+    /// - Parameters:
+    ///   - signed: The statement that lists this device, with its boxes. /   - chain: The account's chain, up to that
+    //statement and from the one that the other device told of, or from before.
+    package mutating func take(
+        done bytes: [UInt8], chain: StatementChain, signed: SignedStatement
+    ) throws(EncryptionRefusal) -> Identity {
+        let before = end()
+        guard case .confirmed(let transcript, let offer) = before else { throw .damaged }
+        let done = try EnrolmentMessage.Done(bytes)
+        try Signature.check(
+            done.signature, of: transcript.doneMessage(statementHash: done.statementHash), by: offer.device.signing)
+        let listing = signed.statement
+        guard chain.last.scope == scope, chain.last.hash == done.statementHash, listing.hash == done.statementHash,
+            chain.statements.dropLast().contains(where: {
+                $0.hash == offer.statementHash && $0.devices.contains { $0.keys == offer.device }
+            })
+        else { throw .brokenChain }
+        return Identity(keys: try signed.openIdentity(as: device.boxes), statement: listing)
+    }
+
+    /// Ends it, unless the method that was called goes on.
+    private mutating func end() -> State {
+        defer { state = .ended }
+        return state
+    }
+}

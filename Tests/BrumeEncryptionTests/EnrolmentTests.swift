@@ -1,0 +1,170 @@
+import Testing
+
+@testable import BrumeEncryption
+
+@Suite struct EnrolmentTests {
+    private let request = [UInt8](repeating: 3, count: 16)
+    private let phone = Samples.device(1)
+    private let laptop = Samples.device(2)
+    private let ann: (identity: Identity, signed: SignedStatement)
+    private let chain: StatementChain
+
+    init() throws {
+        ann = try Identity.first(
+            scope: Samples.scope, device: phone.publicKeys, deviceName: "phone", code: RecoveryCode())
+        chain = try StatementChain(first: ann.signed, of: Samples.scope)
+    }
+
+    private func newDevice(_ keys: KeyPairs? = nil, request: [UInt8]? = nil) -> NewDeviceStateMachine {
+        NewDeviceStateMachine(scope: Samples.scope, device: keys ?? laptop, requestID: request ?? self.request)
+    }
+
+    private func enrolling(_ commitment: [UInt8], request: [UInt8]? = nil) throws -> EnrollingDeviceStateMachine {
+        try EnrollingDeviceStateMachine(
+            identity: ann.identity, device: phone, requestID: request ?? self.request, commitment: commitment)
+    }
+
+    /// Both devices, after the new one's code is known to the person.
+    private func opened() throws -> (new: NewDeviceStateMachine, old: EnrollingDeviceStateMachine, code: String) {
+        var new = newDevice()
+        var old = try enrolling(try #require(new.commitment))
+        let (opening, code) = try new.take(offer: try #require(old.offer))
+        try old.take(opening: opening)
+        return (new, old, code)
+    }
+
+    @Test("a device whose code was typed, and into which the other's was, gets the identity")
+    func enrols() throws {
+        var (new, old, code) = try opened()
+        #expect(code.count == 6)
+        let (otherCode, keys) = try old.typed(code.lowercased())
+        #expect(keys == laptop.publicKeys && otherCode != code)
+        let next = try ann.identity.adding(device: keys, deviceName: "laptop")
+        let done = try old.done(statement: next.signed.statement)
+        try new.typed(otherCode)
+        var longer = chain
+        try longer.append(next.signed)
+        let identity = try new.take(done: done, chain: longer, signed: next.signed)
+        #expect(identity.keys.publicKeys == ann.identity.keys.publicKeys)
+        #expect(identity.statement.devices.map(\.keys) == [phone.publicKeys, laptop.publicKeys])
+    }
+
+    @Test("a wrong code ends it on either side, also for the right one")
+    func wrongCodes() throws {
+        var (new, old, code) = try opened()
+        #expect(refusal { try old.typed("000000") } == .wrongCode)
+        #expect(refusal { try old.typed(code) } == .damaged)
+        (new, old, code) = try opened()
+        let otherCode = try old.typed(code).code
+        #expect(refusal { try new.typed("") } == .wrongCode)
+        #expect(refusal { try new.typed(otherCode) } == .damaged)
+    }
+
+    @Test("nothing is given, and nothing taken, before the person typed")
+    func order() throws {
+        var (new, old, code) = try opened()
+        let next = try ann.identity.adding(device: laptop.publicKeys, deviceName: "")
+        var early = old
+        #expect(refusal { try early.done(statement: next.signed.statement) } == .damaged)
+        _ = try old.typed(code)
+        let done = try old.done(statement: next.signed.statement)
+        var longer = chain
+        try longer.append(next.signed)
+        #expect(refusal { try new.take(done: done, chain: longer, signed: next.signed) } == .damaged)
+    }
+
+    @Test("a server between the devices makes other codes of whatever it replaces")
+    func between() throws {
+        // It passes for the account's device before the new one, and for the new one before the account's.
+        let mallory = Samples.device(66)
+        let malloryAnn = try Identity.first(
+            scope: Samples.scope, device: mallory.publicKeys, deviceName: "", code: RecoveryCode())
+        var new = newDevice()
+        let falseOld = try EnrollingDeviceStateMachine(
+            identity: malloryAnn.identity, device: mallory, requestID: request,
+            commitment: try #require(new.commitment))
+        var falseNew = newDevice(mallory)
+        var old = try enrolling(try #require(falseNew.commitment))
+        let (_, code) = try new.take(offer: try #require(falseOld.offer))
+        let (falseOpening, falseCode) = try falseNew.take(offer: try #require(old.offer))
+        try old.take(opening: falseOpening)
+        #expect(code != falseCode)
+        #expect(refusal { try old.typed(code) } == .wrongCode)
+    }
+
+    @Test("each message that was replaced is refused by itself, or by the codes")
+    func replaced() throws {
+        // The opening does not keep the promise.
+        let new = newDevice()
+        var copy = new
+        var old = try enrolling(try #require(new.commitment))
+        let offer = try #require(old.offer)
+        let (opening, code) = try copy.take(offer: offer)
+        for other in opening.flipped + opening.cutAndContinued {
+            var old = old
+            #expect(refusal { try old.take(opening: other) } != nil)
+        }
+        let strangers = EnrolmentMessage.Opening(device: Samples.device(9).publicKeys, random: Samples.file(32)).bytes
+        var stranger = old
+        #expect(refusal { try stranger.take(opening: strangers) } == .damaged)
+        try old.take(opening: opening)
+        #expect(try old.typed(code).newDevice == laptop.publicKeys)
+        // Of the offer each byte counts, into both codes.
+        for other in offer.flipped {
+            var copy = new
+            if let answer = try? copy.take(offer: other) { #expect(answer.code != code) }
+        }
+        for other in offer.cutAndContinued {
+            var copy = new
+            #expect(refusal { try copy.take(offer: other) } == .damaged)
+        }
+        // So does the request, and the account.
+        #expect(
+            refusal {
+                var old = try enrolling(try #require(new.commitment), request: [UInt8](repeating: 4, count: 16))
+                try old.take(opening: opening)
+            } == .damaged)
+    }
+
+    @Test("a second message of a kind ends it: it would be a second guess")
+    func once() throws {
+        var new = newDevice()
+        var old = try enrolling(try #require(new.commitment))
+        let offer = try #require(old.offer)
+        let opening = try new.take(offer: offer).opening
+        #expect(refusal { try new.take(offer: offer) } == .damaged)
+        #expect(refusal { try new.typed("000000") } == .damaged)
+        try old.take(opening: opening)
+        #expect(refusal { try old.take(opening: opening) } == .damaged)
+        #expect(old.offer == nil && new.commitment == nil)
+    }
+
+    @Test("the last message counts only with the device's signature, its statement, and a chain that has both")
+    func lastMessage() throws {
+        var (new, old, code) = try opened()
+        let otherCode = try old.typed(code).code
+        let next = try ann.identity.adding(device: laptop.publicKeys, deviceName: "")
+        let done = try old.done(statement: next.signed.statement)
+        try new.typed(otherCode)
+        var longer = chain
+        try longer.append(next.signed)
+        func taken(
+            _ done: [UInt8], chain: StatementChain? = nil, signed: SignedStatement? = nil
+        ) -> EncryptionRefusal? {
+            var new = new
+            return refusal { try new.take(done: done, chain: chain ?? longer, signed: signed ?? next.signed) }
+        }
+        #expect(taken(done) == nil)
+        for other in done.flipped + done.cutAndContinued { #expect(taken(other) != nil) }
+        // Somebody else's chain, though it lists this device; the chain without the statement.
+        let mallory = try Identity.first(
+            scope: Samples.scope, device: Samples.device(66).publicKeys, deviceName: "", code: RecoveryCode())
+        let theirs = try mallory.identity.adding(device: laptop.publicKeys, deviceName: "")
+        var theirChain = try StatementChain(first: mallory.signed, of: Samples.scope)
+        try theirChain.append(theirs.signed)
+        #expect(taken(done, chain: theirChain, signed: theirs.signed) == .brokenChain)
+        #expect(taken(done, chain: chain, signed: ann.signed) == .brokenChain)
+        #expect(taken(done, chain: StatementChain(known: next.signed.statement)) == .brokenChain)
+        #expect(taken(done, signed: ann.signed) == .brokenChain)
+    }
+}
