@@ -20,9 +20,9 @@ enum Digest {
         }
     }
 
-    /// A key that is derived from another.
+    /// A key that is derived from another, for as long as it is worked with.
     static func deriveKey(_ key: SecretKey, _ message: PartWriter) -> SecretKey {
-        SecretKey { target in key.withBytes { compute(message.bytes, key: $0, into: target) } }
+        SecretKey(isLocked: false) { target in key.withBytes { compute(message.bytes, key: $0, into: target) } }
     }
 
     static func deriveKey(_ key: SecretKey, _ label: Label) -> SecretKey { deriveKey(key, PartWriter(label)) }

@@ -1,29 +1,42 @@
 internal import CSodium
 
-/// 32 secret bytes (16 of a recovery code), in memory that is locked against being swapped out where the system allows
-/// it, has guards before and behind it, can't be written once it is filled, and is wiped when nobody holds it any
-/// more.
+/// 32 secret bytes (16 of a recovery code), which are wiped when nobody holds them any more.
 ///
-/// Each takes some pages of memory: for keys that are kept, not for one of each record.
+/// Those that are kept lie in memory that is locked against being swapped out where the system allows it, that has
+/// guards before and behind it, and that can't be written once it is filled. It takes some pages and some thirty
+/// microseconds; what is derived from them for the work with one record lies in ordinary memory.
 package final class SecretKey: Sendable {
     package static let byteCount = 32
 
-    /// Written in `init` alone, and read-only memory from then on.
+    /// Written in `init` alone.
     nonisolated(unsafe) private let memory: UnsafeMutableRawPointer
     let byteCount: Int
+    private let isLocked: Bool
 
-    init(byteCount: Int = byteCount, fill: (UnsafeMutableRawBufferPointer) -> Void) {
+    init(byteCount: Int = byteCount, isLocked: Bool = true, fill: (UnsafeMutableRawBufferPointer) -> Void) {
         Sodium.start()
-        guard let memory = sodium_malloc(byteCount) else {
-            fatalError("there is no memory for a key of \(byteCount) bytes")
-        }
-        self.memory = memory
         self.byteCount = byteCount
+        self.isLocked = isLocked
+        if isLocked {
+            guard let memory = sodium_malloc(byteCount) else {
+                fatalError("there is no memory for a key of \(byteCount) bytes")
+            }
+            self.memory = memory
+        } else {
+            memory = .allocate(byteCount: byteCount, alignment: 16)
+        }
         fill(UnsafeMutableRawBufferPointer(start: memory, count: byteCount))
-        precondition(sodium_mprotect_readonly(memory) == 0, "the memory of a key can't be protected")
+        if isLocked { precondition(sodium_mprotect_readonly(memory) == 0, "the memory of a key can't be protected") }
     }
 
-    deinit { sodium_free(memory) }
+    deinit {
+        if isLocked {
+            sodium_free(memory)
+        } else {
+            sodium_memzero(memory, byteCount)
+            memory.deallocate()
+        }
+    }
 
     /// A key that nobody had before.
     package static func random(byteCount: Int = byteCount) -> SecretKey {
