@@ -6,4 +6,9 @@ enum Limits {
     static let devices = 64
     static let deviceNameBytes = 200
     static let sealedNameBytes = 256
+    /// CloudKit's shares have 100 participants; a ring's entry has a box for each.
+    static let members = 128
+    static let invitations = 128
+    /// Earlier keys of one kind in an entry, which are as many as the times that somebody was dropped.
+    static let earlierKeys = 1000
 }

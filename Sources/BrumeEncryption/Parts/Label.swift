@@ -43,6 +43,22 @@ enum Label: String {
     case enrolment3 = "enrol-3"
     case enrolment4 = "enrol-4"
     case enrolmentDone = "enrol-done"
+    // Rings.
+    case ringEntry = "ring-entry"
+    case ringHash = "ring-hash"
+    case ringSign = "ring-sign"
+    case ringKey = "ring-key"
+    case ringBox = "ring-box"
+    case signedRingEntry = "signed-ring-entry"
+    case earlier
+    case earlierKeys = "earlier-keys"
+    case earlierKeysKey = "earlier-keys-key"
+    case closed
+    case closedKey = "closed-key"
+    case closedData = "closed-data"
+    // Links.
+    case join
+    case linkBox = "link-box"
 
     var text: String { "brume/1/" + rawValue }
 }

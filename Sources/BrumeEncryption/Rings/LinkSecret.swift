@@ -1,0 +1,46 @@
+/// The secret of a link: a seed, of which an invitation has the public keys (Documentation/EncryptionFormats.md,
+/// section 11).
+package struct LinkSecret: Sendable {
+    let pairs: KeyPairs
+
+    /// A secret that nobody had before.
+    package init() { self.init(seed: .random()) }
+
+    package init(seed: SecretKey) { pairs = KeyPairs(seed: seed) }
+
+    /// What shows, to whoever looks at the ring, that a guest had the link.
+    package func joinProof(ring: RingName, invitationID: [UInt8], guest: String, statementHash: [UInt8]) -> [UInt8] {
+        pairs.sign(Self.joinMessage(ring: ring, invitationID: invitationID, guest: guest, statementHash: statementHash))
+    }
+
+    static func joinMessage(
+        ring: RingName, invitationID: [UInt8], guest: String, statementHash: [UInt8]
+    ) -> PartWriter {
+        var message = PartWriter(.join)
+        message.write(ring)
+        message.write(bytes: invitationID)
+        message.write(text: guest)
+        message.write(bytes: statementHash)
+        return message
+    }
+
+    /// The secret for somebody who will want to show the link again.
+    func box(id: [UInt8], to identity: PublicKeys) throws(EncryptionRefusal) -> [UInt8] {
+        var message = PartWriter(.linkBox)
+        defer { message.wipe() }
+        message.write(bytes: id)
+        pairs.seed.withBytes { message.write(bytes: $0) }
+        return try BoxPair.box(message, to: identity.box)
+    }
+
+    init(box: [UInt8], id: [UInt8], identity: KeyPairs) throws(EncryptionRefusal) {
+        var plain = try identity.open(box)
+        defer { Sodium.wipe(&plain) }
+        var reader = try PartReader(plain, .linkBox)
+        guard try reader.readBytes(exactly: RingInvitation.idBytes) == id else { throw .damaged }
+        var seed = try reader.readBytes(exactly: SecretKey.byteCount)
+        defer { Sodium.wipe(&seed) }
+        try reader.end()
+        self.init(seed: SecretKey(copying: seed))
+    }
+}

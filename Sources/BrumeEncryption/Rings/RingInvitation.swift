@@ -1,0 +1,101 @@
+/// A link by which guests become members: whoever has its secret can prove it.
+package struct RingInvitation: Hashable, Sendable {
+    static let idBytes = 16
+
+    package let id: [UInt8]
+    /// The highest role that it gives: ``RingRole/writer`` or ``RingRole/reader``.
+    package let role: RingRole
+    /// Whether it is good for one guest alone.
+    package let isForOneGuest: Bool
+    /// Whether the secret opens the key by itself, so that who has no identity yet can read.
+    package let isOpen: Bool
+    /// The keys of the link's secret.
+    package let keys: PublicKeys
+    /// The secret, for the owner, and for whoever made it if that is another.
+    let ownerBox: [UInt8]
+    let makerBox: [UInt8]
+
+    fileprivate init(
+        id: [UInt8], role: RingRole, isForOneGuest: Bool, isOpen: Bool, keys: PublicKeys, ownerBox: [UInt8],
+        makerBox: [UInt8]
+    ) {
+        self.id = id
+        self.role = role
+        self.isForOneGuest = isForOneGuest
+        self.isOpen = isOpen
+        self.keys = keys
+        self.ownerBox = ownerBox
+        self.makerBox = makerBox
+    }
+
+    /// An invitation with a new secret.
+    ///
+    /// - Parameters:
+    ///   - owner: The ring's owner's identity.
+    ///   - maker: Another one's who makes it, and wants to be able to show the link again.
+    package static func make(
+        role: RingRole, isForOneGuest: Bool, isOpen: Bool, secret: LinkSecret, owner: PublicKeys, maker: PublicKeys?
+    ) throws(EncryptionRefusal) -> RingInvitation {
+        precondition(role == .writer || role == .reader, "an invitation makes nobody an administrator")
+        let id = Sodium.randomBytes(idBytes)
+        var makerBox: [UInt8] = []
+        if let maker { makerBox = try secret.box(id: id, to: maker) }
+        return RingInvitation(
+            id: id, role: role, isForOneGuest: isForOneGuest, isOpen: isOpen, keys: secret.pairs.publicKeys,
+            ownerBox: try secret.box(id: id, to: owner), makerBox: makerBox)
+    }
+
+    /// The link's secret, as its owner or its maker gets it.
+    package func openSecret(as identity: KeyPairs) throws(EncryptionRefusal) -> LinkSecret {
+        for box in [ownerBox, makerBox] where !box.isEmpty {
+            guard let secret = try? LinkSecret(box: box, id: id, identity: identity) else { continue }
+            if secret.pairs.publicKeys == keys { return secret }
+        }
+        throw .keyMissing
+    }
+
+    /// Whether another one is the same but for its secret.
+    func replaces(_ other: RingInvitation) -> Bool {
+        role == other.role && isForOneGuest == other.isForOneGuest && isOpen == other.isOpen
+    }
+
+    /// The sizes of the two boxes, of which the second may be missing.
+    static let boxBytes =
+        4 + Label.linkBox.text.utf8.count + 4 + idBytes + 4 + SecretKey.byteCount + BoxPair.overheadBytes
+}
+
+extension PartWriter {
+    mutating func write(_ invitation: RingInvitation) {
+        write(bytes: invitation.id)
+        write(u8: invitation.role.rawValue)
+        write(u8: invitation.isForOneGuest ? 1 : 0)
+        write(u8: invitation.isOpen ? 1 : 0)
+        write(invitation.keys)
+        write(bytes: invitation.ownerBox)
+        write(bytes: invitation.makerBox)
+    }
+}
+
+extension PartReader {
+    mutating func readInvitation() throws(EncryptionRefusal) -> RingInvitation {
+        let id = try readBytes(exactly: RingInvitation.idBytes)
+        let role = RingRole(rawValue: try readU8())
+        let isForOneGuest = try readFlag()
+        let isOpen = try readFlag()
+        let keys = try readKeys()
+        let ownerBox = try readBytes(exactly: RingInvitation.boxBytes)
+        let makerBox = try readBytes(atMost: RingInvitation.boxBytes)
+        guard role == .writer || role == .reader, makerBox.isEmpty || makerBox.count == RingInvitation.boxBytes else {
+            throw .damaged
+        }
+        return RingInvitation(
+            id: id, role: role!, isForOneGuest: isForOneGuest, isOpen: isOpen, keys: keys, ownerBox: ownerBox,
+            makerBox: makerBox)
+    }
+
+    mutating func readFlag() throws(EncryptionRefusal) -> Bool {
+        let number = try readU8()
+        guard number <= 1 else { throw .damaged }
+        return number == 1
+    }
+}

@@ -1,0 +1,79 @@
+/// An entry as it travels and is stored: with its author's signature, and with the key in a box for each member and
+/// each open invitation.
+package struct SignedRingEntry: Hashable, Sendable {
+    static let boxBytes =
+        4 + Label.ringBox.text.utf8.count + 2 * (4 + SecretKey.byteCount) + BoxPair.overheadBytes
+
+    package let entry: RingEntry
+    let signature: [UInt8]
+    let boxes: [[UInt8]]
+
+    init(entry: RingEntry, signature: [UInt8], boxes: [[UInt8]]) {
+        self.entry = entry
+        self.signature = signature
+        self.boxes = boxes
+    }
+
+    package init(_ bytes: [UInt8]) throws(EncryptionRefusal) {
+        var reader = try PartReader(bytes, .signedRingEntry)
+        let entry = try RingEntry(try reader.readBytes(atMost: bytes.count))
+        self.entry = entry
+        signature = try reader.readBytes(exactly: Signature.byteCount)
+        let boxCount = entry.members.count + entry.openInvitations.count
+        _ = try reader.readCount(boxCount...boxCount)
+        var boxes: [[UInt8]] = []
+        for _ in 0..<boxCount { boxes.append(try reader.readBytes(exactly: Self.boxBytes)) }
+        try reader.end()
+        self.boxes = boxes
+    }
+
+    package var bytes: [UInt8] {
+        var writer = PartWriter(.signedRingEntry, capacity: entry.bytes.count + 256 + boxes.count * 150)
+        writer.write(bytes: entry.bytes)
+        writer.write(bytes: signature)
+        writer.write(u32: UInt32(boxes.count))
+        for box in boxes { writer.write(bytes: box) }
+        return writer.bytes
+    }
+
+    /// What the signature is of.
+    static func message(_ entry: RingEntry) -> PartWriter {
+        var message = PartWriter(.ringSign, capacity: entry.bytes.count + 64)
+        message.write(bytes: entry.bytes)
+        return message
+    }
+
+    /// What is in each box.
+    static func boxMessage(_ key: SecretKey, _ entry: RingEntry) -> PartWriter {
+        var message = PartWriter(.ringBox)
+        key.withBytes { message.write(bytes: $0) }
+        message.write(bytes: entry.hash)
+        return message
+    }
+
+    /// The key, as a member gets it; nil where the box does not open, or holds another key than the entry committed
+    /// to.
+    func key(of user: String, identities: [KeyPairs]) -> SecretKey? {
+        guard let index = entry.members.firstIndex(where: { $0.user.hasBytes(of: user) }) else { return nil }
+        return identities.lazy.compactMap { key(box: boxes[index], pairs: $0) }.first
+    }
+
+    /// The key, as a guest with an open invitation's link gets it.
+    func key(of link: LinkSecret) -> SecretKey? {
+        let invitations = entry.openInvitations
+        guard let index = invitations.firstIndex(where: { $0.keys == link.pairs.publicKeys }) else { return nil }
+        return key(box: boxes[entry.members.count + index], pairs: link.pairs)
+    }
+
+    private func key(box: [UInt8], pairs: KeyPairs) -> SecretKey? {
+        guard var plain = try? pairs.open(box) else { return nil }
+        defer { Sodium.wipe(&plain) }
+        guard var reader = try? PartReader(plain, .ringBox),
+            var bytes = try? reader.readBytes(exactly: SecretKey.byteCount),
+            let hash = try? reader.readBytes(exactly: Digest.byteCount), (try? reader.end()) != nil, hash == entry.hash
+        else { return nil }
+        defer { Sodium.wipe(&bytes) }
+        let key = SecretKey(copying: bytes)
+        return RingKeySeals.commits(entry, to: key) ? key : nil
+    }
+}
