@@ -1,0 +1,59 @@
+/// Entries of one ring, each of which was checked against the one before and against the statements of those in it.
+///
+/// The first is trusted if its author's chain is: it says who the owner is, and an author's identity is what a device
+/// pinned.
+package struct RingChain: Sendable {
+    package private(set) var entries: [SignedRingEntry]
+
+    package var head: RingEntry { entries[entries.count - 1].entry }
+
+    /// A ring that begins.
+    package init(
+        first signed: SignedRingEntry, of ring: RingName, statements: StatementDirectory
+    ) throws(EncryptionRefusal) {
+        let entry = signed.entry
+        guard entry.ring == ring, entry.number == 1, entry.previousHash == Statement.noHash,
+            entry.otherBranch.isEmpty, entry.author.hasBytes(of: ring.place.owner), !entry.isClosed
+        else { throw .brokenChain }
+        try RingRules(before: nil, signed: signed, statements: statements).check()
+        entries = [signed]
+    }
+
+    /// Takes in the next entry. A refused one leaves the chain as it was, and nothing behind it counts.
+    package mutating func append(
+        _ signed: SignedRingEntry, statements: StatementDirectory
+    ) throws(EncryptionRefusal) {
+        let entry = signed.entry
+        let before = head
+        guard entry.ring == before.ring, entry.isPerZone == before.isPerZone,
+            entry.hasPlainAssets == before.hasPlainAssets, before.number < .max, entry.number == before.number + 1,
+            entry.previousHash == before.hash, entry.zoneKeyNumber >= before.zoneKeyNumber
+        else { throw .brokenChain }
+        try RingRules(before: before, signed: signed, statements: statements).check()
+        entries.append(signed)
+    }
+
+    /// The ring's keys that a member has, by their numbers.
+    ///
+    /// - Parameter identities: The member's, as ``StatementChain/identities(from:)`` gives them.
+    package func keys(of user: String, identities: [KeyPairs]) -> RingKeyring {
+        RingKeyring(self) { $0.key(of: user, identities: identities) }
+    }
+
+    /// Those that a guest has by an open invitation's link.
+    ///
+    /// - Throws: `keyMissing` where the newest entry lists no invitation of this link: it is another ring's, or good no
+    ///   more.
+    package func keys(of link: LinkSecret) throws(EncryptionRefusal) -> RingKeyring {
+        guard head.invitations.contains(where: { $0.keys == link.pairs.publicKeys }) else { throw .keyMissing }
+        return RingKeyring(self) { $0.key(of: link) }
+    }
+
+    /// Those that whoever has the zone's keys has of a ring that was closed.
+    package func keys(ofZone zoneKeys: RingKeyring) -> RingKeyring {
+        RingKeyring(self) { signed in
+            let entry = signed.entry
+            return zoneKeys.keys[entry.zoneKeyNumber].flatMap { RingKeySeals.openClosed(entry, zoneKey: $0) }
+        }
+    }
+}

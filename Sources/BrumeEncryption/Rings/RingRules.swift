@@ -1,0 +1,160 @@
+/// Whether an entry may stand behind another: rules 2 to 9 of Documentation/EncryptionFormats.md, section 10.
+struct RingRules {
+    /// nil: the entry is the first.
+    private let before: RingEntry?
+    private let signed: SignedRingEntry
+    private let statements: StatementDirectory
+
+    private var entry: RingEntry { signed.entry }
+    private var ring: RingName { entry.ring }
+
+    init(before: RingEntry?, signed: SignedRingEntry, statements: StatementDirectory) {
+        self.before = before
+        self.signed = signed
+        self.statements = statements
+    }
+
+    func check() throws(EncryptionRefusal) {
+        let changes = try changes()
+        try checkSignatures(changes)
+        try checkNames()
+        let author = try checkAuthor(changes)
+        try checkMembers(changes, author: author)
+        try checkInvitations(changes, author: author)
+        try checkClosing()
+    }
+
+    /// What an entry changes of the members.
+    private struct Changes {
+        var added: [RingMember] = []
+        var stayed: [(earlier: RingMember, now: RingMember)] = []
+        var dropsSomebody = false
+    }
+
+    /// Rule 3: whose statements these are, and who stays.
+    private func changes() throws(EncryptionRefusal) -> Changes {
+        var changes = Changes()
+        for member in entry.members {
+            guard let now = statements.find(member.user, hash: member.statementHash, in: ring.place)?.location else {
+                throw .brokenChain
+            }
+            guard let earlier = before?.member(named: member.user),
+                let then = statements.find(member.user, hash: earlier.statementHash, in: ring.place)?.location,
+                then.chain == now.chain
+            else {
+                changes.added.append(member)
+                continue
+            }
+            guard now.index >= then.index else { throw .brokenChain }
+            changes.stayed.append((earlier, member))
+        }
+        changes.dropsSomebody = changes.stayed.count < (before?.members.count ?? 0)
+        return changes
+    }
+
+    /// The author's, and those of join proofs.
+    private func checkSignatures(_ changes: Changes) throws(EncryptionRefusal) {
+        guard let author = entry.member(named: entry.author),
+            let statement = statements.find(author.user, hash: author.statementHash, in: ring.place)?.statement
+        else { throw .notAllowed }
+        try Signature.check(signed.signature, of: SignedRingEntry.message(entry), by: statement.keys.signing)
+        for member in changes.added {
+            guard let joining = member.joining,
+                let invitation = before?.invitations.first(where: { $0.id == joining.invitationID })
+            else { continue }
+            let message = LinkSecret.joinMessage(
+                ring: ring, invitationID: invitation.id, guest: member.user, statementHash: member.statementHash)
+            try Signature.check(joining.proof, of: message, by: invitation.keys.signing)
+        }
+    }
+
+    /// Rule 2.
+    private func checkNames() throws(EncryptionRefusal) {
+        let owners = entry.members.filter { $0.role == .owner }
+        let names = Set(entry.members.map { Array($0.user.utf8) })
+        let ids = Set(entry.invitations.map(\.id))
+        let keys = Set(entry.invitations.flatMap { [$0.keys.signing, $0.keys.box] })
+        guard owners.count == 1, owners[0].user.hasBytes(of: ring.place.owner), names.count == entry.members.count,
+            ids.count == entry.invitations.count, keys.count == 2 * entry.invitations.count
+        else { throw .notAllowed }
+    }
+
+    /// Rule 4, and that only the owner ends another branch. Returns the author's role.
+    private func checkAuthor(_ changes: Changes) throws(EncryptionRefusal) -> RingRole {
+        guard before != nil else { return .owner }
+        guard let author = changes.stayed.first(where: { $0.now.user.hasBytes(of: entry.author) }),
+            author.earlier.role != .reader, author.earlier.role == .owner || entry.otherBranch.isEmpty
+        else { throw .notAllowed }
+        return author.earlier.role
+    }
+
+    /// Rules 5 to 7. Nobody gives or takes the owner's role, and so nobody puts another in the owner's place.
+    private func checkMembers(_ changes: Changes, author: RingRole) throws(EncryptionRefusal) {
+        for (earlier, now) in changes.stayed {
+            let isChange = earlier.role != now.role
+            guard !isChange || mayGive(author, earlier.role) && mayGive(author, now.role), now.joining == nil else {
+                throw .notAllowed
+            }
+        }
+        for member in changes.added {
+            if author == .writer {
+                guard let joining = member.joining,
+                    let invitation = before?.invitations.first(where: { $0.id == joining.invitationID }),
+                    member.role.isAtMost(invitation.role)
+                else { throw .notAllowed }
+            } else {
+                guard member.joining == nil, mayGive(author, member.role) || member.role == .owner && before == nil
+                else {
+                    throw .notAllowed
+                }
+            }
+        }
+    }
+
+    /// Whether an author makes and unmakes members of a role.
+    private func mayGive(_ author: RingRole, _ role: RingRole) -> Bool {
+        switch author {
+        case .owner: role != .owner
+        case .administrator: role == .writer || role == .reader
+        case .writer, .reader: false
+        }
+    }
+
+    /// Rule 8.
+    private func checkInvitations(_ changes: Changes, author: RingRole) throws(EncryptionRefusal) {
+        guard let before else { return }
+        let used = changes.added.compactMap(\.joining).map(\.invitationID)
+        var gone = before.invitations
+        var new: [RingInvitation] = []
+        for invitation in entry.invitations {
+            if let index = gone.firstIndex(where: { $0.id == invitation.id }) {
+                guard gone.remove(at: index) == invitation, !changes.dropsSomebody || invitation.isForOneGuest,
+                    !(invitation.isForOneGuest && used.contains(invitation.id))
+                else { throw .notAllowed }
+            } else {
+                new.append(invitation)
+            }
+        }
+        let earlierKeys = Set(before.invitations.flatMap { [$0.keys.signing, $0.keys.box] })
+        for invitation in new {
+            guard !earlierKeys.contains(invitation.keys.signing), !earlierKeys.contains(invitation.keys.box) else {
+                throw .notAllowed
+            }
+            if author == .writer {
+                // In the place of one that goes because somebody is dropped.
+                guard changes.dropsSomebody, let index = gone.firstIndex(where: invitation.replaces) else {
+                    throw .notAllowed
+                }
+                gone.remove(at: index)
+            }
+        }
+        for invitation in before.invitations where invitation.isForOneGuest {
+            guard used.count(where: { $0 == invitation.id }) <= 1 else { throw .notAllowed }
+        }
+    }
+
+    /// Rule 9. Whoever is alone in a ring is its owner, so that nobody else closes it, or makes an entry behind that.
+    private func checkClosing() throws(EncryptionRefusal) {
+        guard !entry.isClosed || entry.members.count == 1 && entry.invitations.isEmpty else { throw .notAllowed }
+    }
+}

@@ -1,0 +1,126 @@
+@testable import BrumeEncryption
+
+/// Some accounts with identities, and rings of `_ann`'s.
+struct Household {
+    struct Person {
+        let name: String
+        var identity: Identity
+        var chain: StatementChain
+        /// As the person's devices keep them, the newest first.
+        var identities: [KeyPairs]
+
+        /// This person as a member, with the newest statement.
+        func member(_ role: RingRole, joining: RingMember.Joining? = nil) -> RingMember {
+            RingMember(user: name, statementHash: chain.last.hash, role: role, joining: joining)
+        }
+    }
+
+    private(set) var people: [String: Person] = [:]
+    private(set) var statements = StatementDirectory()
+
+    let zone = RingName(place: Samples.place)
+    let tree = RingName(place: Samples.place, root: "list")
+
+    init(_ names: String...) throws {
+        for name in names { try begin(name) }
+    }
+
+    subscript(_ name: String) -> Person { people[name]! }
+
+    /// Gives somebody a first identity, or another one as after a reset.
+    mutating func begin(_ name: String) throws {
+        let scope = IdentityScope(
+            account: name, container: Samples.place.container, environment: Samples.place.environment)
+        let (identity, signed) = try Identity.first(
+            scope: scope, device: KeyPairs(seed: .random()).publicKeys, deviceName: "", code: RecoveryCode())
+        let chain = try StatementChain(first: signed, of: scope)
+        people[name] = Person(name: name, identity: identity, chain: chain, identities: [identity.keys])
+        statements.add(chain)
+    }
+
+    /// Gives somebody new keys, as when a device is lost.
+    mutating func replaceKeys(of name: String) throws {
+        var person = people[name]!
+        let (identity, signed) = try person.identity.replacingKeys()
+        try person.chain.append(signed)
+        person.identity = identity
+        person.identities = person.chain.identities(from: identity.keys)
+        people[name] = person
+        statements = StatementDirectory()
+        for person in people.values { statements.add(person.chain) }
+    }
+
+    func author(_ name: String) -> RingAuthor {
+        RingAuthor(user: name, identity: self[name].identity.keys, statements: statements)
+    }
+
+    /// The owner with these members.
+    func draft(_ members: RingMember...) -> RingDraft {
+        RingDraft(members: [self["_ann"].member(.owner)] + members)
+    }
+
+    /// A tree's ring that begins.
+    func begun(_ draft: RingDraft, treeKeys: [UInt32: SecretKey] = [:]) throws -> RingChain {
+        var draft = draft
+        draft.zoneKeyNumber = 1
+        draft.treeKeys = treeKeys
+        return try author("_ann").begin(tree, draft)
+    }
+
+    func keys(_ chain: RingChain, of name: String) -> RingKeyring {
+        chain.keys(of: name, identities: self[name].identities)
+    }
+
+    /// The chain with one more entry by somebody, changed as `change` says.
+    func next(
+        _ chain: RingChain, by name: String, _ change: (inout RingDraft) throws -> Void = { _ in }
+    ) throws -> RingChain {
+        var draft = RingDraft(after: chain.head)
+        try change(&draft)
+        return try author(name).next(after: chain, keys: keys(chain, of: name), draft)
+    }
+
+    func invitation(
+        _ role: RingRole = .reader, isForOneGuest: Bool = false, isOpen: Bool = false,
+        secret: LinkSecret = LinkSecret(),
+        maker: String? = nil
+    ) throws -> RingInvitation {
+        try RingInvitation.make(
+            role: role, isForOneGuest: isForOneGuest, isOpen: isOpen, secret: secret,
+            owner: self["_ann"].identity.keys.publicKeys, maker: maker.map { self[$0].identity.keys.publicKeys })
+    }
+
+    /// A guest as a writer takes him in.
+    func guest(
+        _ name: String, _ role: RingRole, by invitation: RingInvitation, secret: LinkSecret, in ring: RingName? = nil
+    ) -> RingMember {
+        let proof = secret.joinProof(
+            ring: ring ?? tree, invitationID: invitation.id, guest: name, statementHash: self[name].chain.last.hash)
+        return self[name].member(role, joining: .init(invitationID: invitation.id, proof: proof))
+    }
+
+    /// An entry behind a chain's head as a hostile author makes it: whatever it says, it is signed in his name, and
+    /// the key is in its boxes.
+    func forged(
+        _ chain: RingChain, by name: String, ring: RingName? = nil, number: UInt32? = nil, isPerZone: Bool = false,
+        hasPlainAssets: Bool = false, earlier: [UInt32: SecretKey] = [:], committedKey: SecretKey? = nil,
+        boxedHash: [UInt8]? = nil
+    ) throws -> SignedRingEntry {
+        let head = chain.head
+        let ring = ring ?? head.ring
+        let number = number ?? head.number + 1
+        let key = SecretKey.random()
+        let entry = RingEntry(
+            ring: ring, number: number, previousHash: head.hash, author: name, isPerZone: isPerZone,
+            hasPlainAssets: hasPlainAssets, draft: RingDraft(after: head),
+            commitment: RingKeySeals.commitment(ring: ring, number: number, key: committedKey ?? key),
+            earlierKeys: RingKeySeals.seal(.init(ringKeys: earlier), ring: ring, number: number, key: key),
+            closedKey: [])
+        var message = PartWriter(.ringBox)
+        message.write(bytes: key.copyBytes())
+        message.write(bytes: boxedHash ?? entry.hash)
+        let boxes = try entry.members.map { try BoxPair.box(message, to: self[$0.user].identity.keys.publicKeys.box) }
+        return SignedRingEntry(
+            entry: entry, signature: self[name].identity.keys.sign(SignedRingEntry.message(entry)), boxes: boxes)
+    }
+}
