@@ -69,6 +69,12 @@ import Testing
         let two = try one.identity.adding(device: laptop.publicKeys, deviceName: "")
         let three = try two.identity.replacingKeys()
         #expect(refusal { try chain(two.signed) } == .brokenChain, "it begins with the first")
+        for (previous, anchor) in [(one.signed.ownSignature, one.signed.anchor), ([], [])] {
+            let first = SignedStatement(
+                statement: one.signed.statement, ownSignature: one.signed.ownSignature, previousSignature: previous,
+                anchor: anchor, boxes: one.signed.boxes)
+            #expect(refusal { try chain(first) } == .brokenChain)
+        }
         #expect(refusal { try chain(one.signed, three.signed) } == .brokenChain)
         #expect(refusal { try chain(one.signed, one.signed) } == .brokenChain)
         #expect(refusal { try chain(one.signed, two.signed, two.signed) } == .brokenChain)
