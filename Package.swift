@@ -114,7 +114,7 @@ let package = Package(
             "BrumeFuzz",
             [
                 "BrumeService", "BrumeServer", "BrumeStore", "BrumeKit", "BrumeProtocol", "BrumeRecord", "BrumeModel",
-                "BrumeTestKit",
+                "BrumeEncryption", "BrumeTestKit",
             ],
             path: "Fuzz/BrumeFuzz"),
 

@@ -9,7 +9,7 @@ package struct FuzzTarget: Sendable {
     package static let all: [FuzzTarget] = [
         frames, requests, answers, tokens, cursors, journalFile, journalEntries, snapshotFile, snapshotContent,
         accounts,
-        records, predicates, schemaText, schemaFile,
+        records, predicates, schemaText, schemaFile, encryption,
     ]
 }
 
