@@ -11,4 +11,10 @@ enum Limits {
     static let invitations = 128
     /// Earlier keys of one kind in an entry, which are as many as the times that somebody was dropped.
     static let earlierKeys = 1000
+    /// Statements of an account, each of which is made when a device comes or goes.
+    static let statements = 4096
+    /// Entries of a ring, each of which is made when a member comes or goes.
+    static let ringEntries = 16_384
+    /// Lives of a zone that a device keeps in mind: a server that invents others is not followed for ever.
+    static let zoneLives = 4096
 }
