@@ -1,4 +1,4 @@
-/// Why something that was encrypted or signed is not taken (Documentation/EncryptionFormats.md, section 12).
+/// Why something that was encrypted or signed is not taken (Documentation/EncryptionFormats.md, section 13).
 package enum EncryptionRefusal: String, Error, Hashable, Sendable {
     /// Another format or suite than this program knows: a newer version wrote it.
     case newer

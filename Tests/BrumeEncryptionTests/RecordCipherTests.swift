@@ -33,13 +33,13 @@ import Testing
         #expect(refusal { try open(sealed, type: "Memo") } == .damaged)
         #expect(refusal { try open(sealed, valueType: "BYTES") } == .damaged)
         let place = Samples.place
-        let others = [
+        let others = try [
             ("c", place.environment, place.owner, place.zone, place.ringID),
             (place.container, "development", place.owner, place.zone, place.ringID),
             (place.container, place.environment, "_bob", place.zone, place.ringID),
             (place.container, place.environment, place.owner, "Lists", place.ringID),
             (place.container, place.environment, place.owner, place.zone, [UInt8](repeating: 8, count: 16)),
-        ].map { Place(container: $0.0, environment: $0.1, owner: $0.2, zone: $0.3, ringID: $0.4) }
+        ].map { try Place(container: $0.0, environment: $0.1, owner: $0.2, zone: $0.3, ringID: $0.4) }
         for other in others {
             let cipher = Samples.cipher(Samples.tree(in: other))
             #expect(refusal { try open(sealed, by: cipher) } == .wrongTree)

@@ -6,7 +6,7 @@ import Testing
     @Test("a code is written in seven groups of four characters, and read again")
     func roundTrip() throws {
         for number in UInt8(0)..<50 {
-            let code = RecoveryCode(secret: SecretKey(copying: [UInt8](repeating: number &* 41, count: 16)))
+            let code = RecoveryCode(bytes: [UInt8](repeating: number &* 41, count: 16))
             #expect(code.text.split(separator: "-").map(\.count) == [4, 4, 4, 4, 4, 4, 4])
             #expect(code.text.allSatisfy { "0123456789ABCDEFGHJKMNPQRSTVWXYZ-".contains($0) })
             #expect(try RecoveryCode(code.text).secret.isEqual(to: code.secret))
@@ -16,7 +16,7 @@ import Testing
 
     @Test("a person may type small letters, no hyphens, spaces, and letters that look like digits")
     func typing() throws {
-        let code = RecoveryCode(secret: SecretKey(copying: [UInt8](repeating: 0b0000_1000, count: 15) + [0x21]))
+        let code = RecoveryCode(bytes: [UInt8](repeating: 0b0000_1000, count: 15) + [0x21])
         let text = code.text
         let typed = [
             text.lowercased(), text.filter { $0 != "-" },
@@ -29,7 +29,7 @@ import Testing
 
     @Test("each wrong character is noticed but one in four thousand, and so are other lengths and alphabets")
     func typos() {
-        let text = RecoveryCode(secret: SecretKey(copying: Array(1...16))).text
+        let text = RecoveryCode(bytes: Array(1...16)).text
         var accepted = 0
         var tried = 0
         for index in text.indices where text[index] != "-" {
@@ -51,7 +51,7 @@ import Testing
 
     @Test("a code is another device on paper for each account, container and environment")
     func paper() {
-        let code = RecoveryCode(secret: SecretKey(copying: Array(1...16)))
+        let code = RecoveryCode(bytes: Array(1...16))
         let scopes = [
             Samples.scope, IdentityScope(account: "_bob", container: "iCloud.example.notes", environment: "production"),
             IdentityScope(account: "_ann", container: "iCloud.example.other", environment: "production"),

@@ -1,7 +1,7 @@
 @testable import BrumeEncryption
 
 extension Samples {
-    static let place = Place(
+    static let place = try! Place(
         container: "iCloud.example.notes", environment: "production", owner: "_ann", zone: "Notes",
         ringID: [UInt8](repeating: 7, count: 16))
 

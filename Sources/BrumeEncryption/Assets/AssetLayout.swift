@@ -1,7 +1,6 @@
 /// Where the chunks of an encrypted asset lie.
 ///
-/// Chunks stand alone: each is opened with the key and its index, so that ranges can be read and transfers go on in
-/// the middle.
+/// Chunks stand alone: each is opened with the key and its index, so that transfers go on in the middle.
 package struct AssetLayout: Hashable, Sendable {
     package static let chunkBytes = 65_536
     /// What of the file is in a chunk.

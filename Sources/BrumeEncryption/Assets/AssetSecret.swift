@@ -51,7 +51,11 @@ package struct AssetSecret: Sendable {
         var reader = PartReader(unlabelled: bytes)
         let count = try reader.readCount(blobCount...blobCount)
         var secrets: [AssetSecret] = []
-        for _ in 0..<count { secrets.append(try AssetSecret(try reader.readRaw(byteCount))) }
+        for _ in 0..<count {
+            var secret = try reader.readRaw(byteCount)
+            defer { Sodium.wipe(&secret) }
+            secrets.append(try AssetSecret(secret))
+        }
         try reader.end()
         return secrets
     }
@@ -60,7 +64,11 @@ package struct AssetSecret: Sendable {
     package static func copyBytes(of list: [AssetSecret]) -> [UInt8] {
         var writer = PartWriter(capacity: 4 + list.count * byteCount)
         writer.write(u32: UInt32(list.count))
-        for secret in list { writer.write(raw: secret.copyBytes()) }
+        for secret in list {
+            var bytes = secret.copyBytes()
+            defer { Sodium.wipe(&bytes) }
+            writer.write(raw: bytes)
+        }
         return writer.bytes
     }
 }

@@ -1,9 +1,10 @@
 /// Names of devices, which only the account's devices can read.
 package enum DeviceName {
     static func seal(_ name: String, of device: PublicKeys, identity: KeyPairs) -> [UInt8] {
-        guard !name.isEmpty else { return [] }
         var cut = name
         while cut.utf8.count > Limits.deviceNameBytes { cut.removeLast() }
+        // A character can have any number of bytes.
+        guard !cut.isEmpty else { return [] }
         return Seal.seal(Array(cut.utf8), data: data(device), key: key(identity))
     }
 

@@ -6,13 +6,11 @@ package struct RecoveryCode: Sendable {
 
     let secret: SecretKey
 
-    init(secret: SecretKey) {
-        precondition(secret.byteCount == Self.secretBytes, "a recovery code has 128 bits")
-        self.secret = secret
-    }
-
     /// A code that nobody had before.
-    package init() { self.init(secret: .random(byteCount: Self.secretBytes)) }
+    package init() { secret = .random(byteCount: Self.secretBytes) }
+
+    /// The code with these 128 bits, which the caller wipes.
+    init(bytes: [UInt8]) { secret = SecretKey(copying: bytes, byteCount: Self.secretBytes) }
 
     /// Reads what a person typed: small letters, spaces and hyphens are as good, and so are I and L for 1, and O for
     /// 0.
@@ -20,18 +18,21 @@ package struct RecoveryCode: Sendable {
     /// - Throws: `wrongCode` for what is no code, as with one wrong character.
     package init(_ text: String) throws(EncryptionRefusal) {
         let characterCount = (Self.secretBytes * 8 + Self.checkBits) / TypedCharacters.bits
-        guard let values = TypedCharacters.values(text), values.count == characterCount else { throw .wrongCode }
+        guard var values = TypedCharacters.values(text), values.count == characterCount else { throw .wrongCode }
         var bits = BitReader(values)
-        var bytes = (0..<Self.secretBytes).map { _ in UInt8(bits.take(8)) }
+        defer { bits.wipe() }
+        Sodium.wipe(&values)
+        var bytes = [UInt8](repeating: 0, count: Self.secretBytes)
         defer { Sodium.wipe(&bytes) }
-        let secret = SecretKey(copying: bytes)
+        for index in bytes.indices { bytes[index] = UInt8(bits.take(8)) }
+        self.init(bytes: bytes)
         guard bits.take(Self.checkBits) == Self.check(secret) else { throw .wrongCode }
-        self.init(secret: secret)
     }
 
     /// The code as it is shown: seven groups of four characters.
     package var text: String {
         var bits = BitWriter()
+        defer { bits.wipe() }
         secret.withBytes { for byte in $0 { bits.write(Int(byte), count: 8) } }
         bits.write(Self.check(secret), count: Self.checkBits)
         let characters = TypedCharacters.text(bits.values)

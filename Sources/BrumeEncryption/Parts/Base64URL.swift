@@ -20,11 +20,12 @@ enum Base64URL {
     }
 
     /// The bytes of a text; nil for another alphabet, and for bits behind the last byte: each text is another one's.
-    static func bytes(_ text: Substring) -> [UInt8]? {
+    static func bytes(_ text: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
         var held = 0
         var heldCount = 0
-        for character in text.utf8 {
+        for character in text {
             guard let value = alphabet.firstIndex(of: character) else { return nil }
             held = held << 6 | value
             heldCount += 6

@@ -42,6 +42,11 @@ struct PartWriter {
         bytes.append(contentsOf: part)
     }
 
+    mutating func write(list parts: [[UInt8]]) {
+        write(u32: UInt32(parts.count))
+        for part in parts { write(bytes: part) }
+    }
+
     /// Overwrites a message that held a secret.
     mutating func wipe() { Sodium.wipe(&bytes) }
 }

@@ -7,6 +7,7 @@ enum TypedCharacters {
     /// What was typed; nil where a character means nothing.
     static func values(_ text: String) -> [UInt8]? {
         var values: [UInt8] = []
+        values.reserveCapacity(text.utf8.count)
         for character in text.uppercased() where character != "-" && !character.isWhitespace {
             let digit: Character =
                 switch character {
@@ -25,16 +26,20 @@ enum TypedCharacters {
 
 /// Numbers of some bits each, the first ones first, from groups of five bits.
 struct BitReader {
-    private var values: ArraySlice<UInt8>
+    private var values: [UInt8]
+    private var index = 0
     private var held = 0
     private var heldCount = 0
 
-    init(_ values: [UInt8]) { self.values = values[...] }
+    init(_ values: [UInt8]) { self.values = values }
+
+    mutating func wipe() { Sodium.wipe(&values) }
 
     /// - Precondition: So many bits are left.
     mutating func take(_ count: Int) -> Int {
         while heldCount < count {
-            held = held << TypedCharacters.bits | Int(values.removeFirst())
+            held = held << TypedCharacters.bits | Int(values[index])
+            index += 1
             heldCount += TypedCharacters.bits
         }
         heldCount -= count
@@ -48,6 +53,10 @@ struct BitWriter {
     private(set) var values: [UInt8] = []
     private var held = 0
     private var heldCount = 0
+
+    init() { values.reserveCapacity(32) }
+
+    mutating func wipe() { Sodium.wipe(&values) }
 
     mutating func write(_ number: Int, count: Int) {
         held = held << count | number

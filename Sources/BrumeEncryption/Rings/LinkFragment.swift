@@ -16,10 +16,12 @@ package struct LinkFragment: Sendable {
 
     /// Reads a fragment, without its `#`.
     package init(_ text: String) throws(EncryptionRefusal) {
-        let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
-        let version = parts[0]
-        guard version == Self.version else {
-            throw !version.isEmpty && version.allSatisfy { $0.isASCII && $0.isNumber } ? .newer : .damaged
+        // By bytes: a title may begin with something that Swift takes for a part of the point before it.
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
+            .map { Array($0) }
+        guard parts[0] == Array(Self.version.utf8) else {
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            throw !parts[0].isEmpty && parts[0].allSatisfy(digits.contains) ? .newer : .damaged
         }
         guard parts.count >= 2, var bytes = Base64URL.bytes(parts[1]),
             bytes.count == Self.ownerBytes + SecretKey.byteCount
@@ -29,11 +31,15 @@ package struct LinkFragment: Sendable {
         defer { Sodium.wipe(&seed) }
         owner = Array(bytes[..<Self.ownerBytes])
         secret = LinkSecret(seed: SecretKey(copying: seed))
-        title = parts.count == 3 ? String(parts[2]) : nil
+        title = parts.count == 3 ? String(decoding: parts[2], as: UTF8.self) : nil
     }
 
     package var text: String {
-        let keys = secret.pairs.seed.withBytes { Base64URL.text(owner + Array($0)) }
+        var bytes = owner
+        bytes.reserveCapacity(Self.ownerBytes + SecretKey.byteCount)
+        secret.pairs.seed.withBytes { bytes.append(contentsOf: $0) }
+        defer { Sodium.wipe(&bytes) }
+        let keys = Base64URL.text(bytes)
         return "\(Self.version).\(keys)" + (title.map { "." + $0 } ?? "")
     }
 

@@ -5,8 +5,9 @@ package struct RingName: Hashable, Sendable {
     /// The record name of the tree's root; nil for the zone's ring.
     package let root: String?
 
-    package init(place: Place, root: String? = nil) {
-        precondition(root != Tree.wholeZone, "a zone that is one tree has the zone's ring alone")
+    /// - Throws: `damaged` for a root without a name: a zone that is one tree has the zone's ring alone.
+    package init(place: Place, root: String? = nil) throws(EncryptionRefusal) {
+        guard root?.isEmpty != true else { throw .damaged }
         self.place = place
         self.root = root
     }
@@ -34,9 +35,8 @@ extension PartReader {
         let ringID = try readBytes(exactly: Place.ringIDBytes)
         let kind = try readU8()
         let root = try readText()
-        guard EnvironmentName.isValid(environment), AccountName.isValid(owner), kind <= 1, root.isEmpty == (kind == 0)
-        else { throw .damaged }
-        let place = Place(container: container, environment: environment, owner: owner, zone: zone, ringID: ringID)
-        return RingName(place: place, root: kind == 0 ? nil : root)
+        guard kind <= 1, root.isEmpty == (kind == 0) else { throw .damaged }
+        let place = try Place(container: container, environment: environment, owner: owner, zone: zone, ringID: ringID)
+        return try RingName(place: place, root: kind == 0 ? nil : root)
     }
 }

@@ -10,10 +10,10 @@ package final class BoxPair: Sendable {
     package let publicKey: [UInt8]
     private let secretKey: SecretKey
 
-    package init(seed: SecretKey) {
+    init(seed: SecretKey, isLocked: Bool = true) {
         precondition(seed.byteCount == SecretKey.byteCount, "a seed has 32 bytes")
         var publicKey = [UInt8](repeating: 0, count: PublicKeys.byteCount)
-        secretKey = SecretKey { target in
+        secretKey = SecretKey(isLocked: isLocked) { target in
             seed.withBytes {
                 _ = crypto_box_seed_keypair(
                     &publicKey, target.sodium,

@@ -41,18 +41,19 @@ package final class KeyPairs: Sendable {
     private let signingKey: SecretKey
     private let boxPair: BoxPair
 
+    /// - Parameter seed: Where it is in locked memory, so are the keys.
     package init(seed: SecretKey) {
         self.seed = seed
         var signing = [UInt8](repeating: 0, count: PublicKeys.byteCount)
         let signingSeed = Digest.deriveKey(seed, .signSeed)
-        signingKey = SecretKey(byteCount: crypto_sign_secretkeybytes()) { target in
+        signingKey = SecretKey(byteCount: crypto_sign_secretkeybytes(), isLocked: seed.isLocked) { target in
             signingSeed.withBytes {
                 _ = crypto_sign_seed_keypair(
                     &signing, target.sodium,
                     $0.sodium)
             }
         }
-        boxPair = BoxPair(seed: Digest.deriveKey(seed, .boxSeed))
+        boxPair = BoxPair(seed: Digest.deriveKey(seed, .boxSeed), isLocked: seed.isLocked)
         publicKeys = PublicKeys(signing: signing, box: boxPair.publicKey)
     }
 

@@ -32,6 +32,7 @@ enum Seal {
         behindNonceIn target: UnsafeMutableRawBufferPointer
     ) {
         precondition(target.count == plain.count + overheadBytes, "a seal has its nonce and its code")
+        precondition(key.byteCount == SecretKey.byteCount, "a seal has a key of 32 bytes")
         let bytes = target.sodium
         let result = key.withBytes {
             crypto_aead_xchacha20poly1305_ietf_encrypt(
@@ -65,6 +66,7 @@ enum Seal {
         _ sealed: UnsafeRawBufferPointer, data: [UInt8], key: SecretKey, into target: UnsafeMutableRawBufferPointer
     ) -> Bool {
         precondition(sealed.count == target.count + overheadBytes, "a seal has its nonce and its code")
+        precondition(key.byteCount == SecretKey.byteCount, "a seal has a key of 32 bytes")
         let bytes = sealed.sodium
         return key.withBytes {
             crypto_aead_xchacha20poly1305_ietf_decrypt(

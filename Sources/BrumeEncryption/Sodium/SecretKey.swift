@@ -3,15 +3,16 @@ internal import CSodium
 /// 32 secret bytes (16 of a recovery code), which are wiped when nobody holds them any more.
 ///
 /// Those that are kept lie in memory that is locked against being swapped out where the system allows it, that has
-/// guards before and behind it, and that can't be written once it is filled. It takes some pages and some thirty
-/// microseconds; what is derived from them for the work with one record lies in ordinary memory.
+/// guards before and behind it, and that can't be written once it is filled. It takes some pages, of which the system
+/// gives a process some ten thousands, and some thirty microseconds: what is derived from them for the work with one
+/// record, and rings' keys, of which there are as many as others like, lie in ordinary memory.
 package final class SecretKey: Sendable {
     package static let byteCount = 32
 
     /// Written in `init` alone.
     nonisolated(unsafe) private let memory: UnsafeMutableRawPointer
     let byteCount: Int
-    private let isLocked: Bool
+    let isLocked: Bool
 
     init(byteCount: Int = byteCount, isLocked: Bool = true, fill: (UnsafeMutableRawBufferPointer) -> Void) {
         Sodium.start()
@@ -44,8 +45,11 @@ package final class SecretKey: Sendable {
     }
 
     /// A key whose bytes were read, which the caller wipes.
-    package convenience init(copying bytes: borrowing [UInt8]) {
-        self.init(byteCount: bytes.count) { memory in bytes.withUnsafeBytes { memory.copyMemory(from: $0) } }
+    package convenience init(copying bytes: [UInt8], byteCount: Int = byteCount, isLocked: Bool = true) {
+        precondition(bytes.count == byteCount, "a key has \(byteCount) bytes, and not \(bytes.count)")
+        self.init(byteCount: byteCount, isLocked: isLocked) { memory in
+            bytes.withUnsafeBytes { memory.copyMemory(from: $0) }
+        }
     }
 
     /// The key's bytes, for as long as `body` runs.

@@ -13,10 +13,13 @@ package struct Place: Hashable, Sendable {
     package let ringID: [UInt8]
 
     /// - Parameter environment: `development` or `production`.
-    package init(container: String, environment: String, owner: String, zone: String, ringID: [UInt8]) {
-        precondition(ringID.count == Self.ringIDBytes, "a ring's id has 16 bytes")
-        precondition(AccountName.isValid(owner), "a place names its owner, and not by the name for oneself")
-        precondition(EnvironmentName.isValid(environment), "an environment is development or production")
+    /// - Throws: `damaged` for names that nothing has, among them `__defaultOwner__`, and for an id of another length.
+    package init(
+        container: String, environment: String, owner: String, zone: String, ringID: [UInt8]
+    ) throws(EncryptionRefusal) {
+        guard ringID.count == Self.ringIDBytes, AccountName.isValid(owner), EnvironmentName.isValid(environment) else {
+            throw .damaged
+        }
         self.container = container
         self.environment = environment
         self.owner = owner

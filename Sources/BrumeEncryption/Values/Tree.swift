@@ -19,6 +19,7 @@ package struct Tree: Hashable, Sendable {
     package let id: [UInt8]
 
     package init(place: Place, root: String, kind: Kind) {
+        precondition(!root.isEmpty || kind == .isPrivate, "a zone that is one tree has the zone's key")
         self.place = place
         self.root = root
         self.kind = kind
