@@ -7,12 +7,10 @@ import Testing
     private let phone = Samples.device(1)
     private let laptop = Samples.device(2)
     private let ann: (identity: Identity, signed: SignedStatement)
-    private let chain: StatementChain
 
     init() throws {
         ann = try Identity.first(
             scope: Samples.scope, device: phone.publicKeys, deviceName: "phone", code: RecoveryCode())
-        chain = try StatementChain(first: ann.signed, of: Samples.scope)
     }
 
     private func newDevice(_ keys: KeyPairs? = nil, request: [UInt8]? = nil) -> NewDeviceStateMachine {
@@ -42,9 +40,7 @@ import Testing
         let next = try ann.identity.adding(device: keys, deviceName: "laptop")
         let done = try old.done(statement: next.signed.statement)
         try new.typed(otherCode)
-        var longer = chain
-        try longer.append(next.signed)
-        let identity = try new.take(done: done, chain: longer, signed: next.signed)
+        let identity = try new.take(done: done, statements: known(ann.signed, next.signed))
         #expect(identity.keys.publicKeys == ann.identity.keys.publicKeys)
         #expect(identity.statement.devices.map(\.keys) == [phone.publicKeys, laptop.publicKeys])
     }
@@ -68,9 +64,7 @@ import Testing
         #expect(refusal { try early.done(statement: next.signed.statement) } == .damaged)
         _ = try old.typed(code)
         let done = try old.done(statement: next.signed.statement)
-        var longer = chain
-        try longer.append(next.signed)
-        #expect(refusal { try new.take(done: done, chain: longer, signed: next.signed) } == .damaged)
+        #expect(refusal { try new.take(done: done, statements: known(ann.signed, next.signed)) } == .damaged)
     }
 
     @Test("a server between the devices makes other codes of whatever it replaces")
@@ -146,25 +140,37 @@ import Testing
         let next = try ann.identity.adding(device: laptop.publicKeys, deviceName: "")
         let done = try old.done(statement: next.signed.statement)
         try new.typed(otherCode)
-        var longer = chain
-        try longer.append(next.signed)
-        func taken(
-            _ done: [UInt8], chain: StatementChain? = nil, signed: SignedStatement? = nil
-        ) -> EncryptionRefusal? {
+        func taken(_ done: [UInt8], _ statements: KnownStatements) -> EncryptionRefusal? {
             var new = new
-            return refusal { try new.take(done: done, chain: chain ?? longer, signed: signed ?? next.signed) }
+            return refusal { try new.take(done: done, statements: statements) }
         }
-        #expect(taken(done) == nil)
-        for other in done.flipped + done.cutAndContinued { #expect(taken(other) != nil) }
-        // Somebody else's chain, though it lists this device; the chain without the statement.
+        #expect(taken(done, try known(ann.signed, next.signed)) == nil)
+        let later = try next.identity.replacingKeys()
+        #expect(taken(done, try known(ann.signed, next.signed, later.signed)) == nil, "more may have happened since")
+        for other in done.flipped + done.cutAndContinued {
+            #expect(taken(other, try known(ann.signed, next.signed)) != nil)
+        }
+        // Somebody else's chain, though it lists this device; the chain without the statement; a statement that lists
+        // it by half.
         let mallory = try Identity.first(
             scope: Samples.scope, device: Samples.device(66).publicKeys, deviceName: "", code: RecoveryCode())
         let theirs = try mallory.identity.adding(device: laptop.publicKeys, deviceName: "")
-        var theirChain = try StatementChain(first: mallory.signed, of: Samples.scope)
-        try theirChain.append(theirs.signed)
-        #expect(taken(done, chain: theirChain, signed: theirs.signed) == .brokenChain)
-        #expect(taken(done, chain: chain, signed: ann.signed) == .brokenChain)
-        #expect(taken(done, chain: StatementChain(known: next.signed.statement)) == .brokenChain)
-        #expect(taken(done, signed: ann.signed) == .brokenChain)
+        #expect(taken(done, try known(mallory.signed, theirs.signed)) == .brokenChain)
+        #expect(taken(done, try known(ann.signed)) == .brokenChain)
+        let half = PublicKeys(signing: Samples.device(9).publicKeys.signing, box: laptop.publicKeys.box)
+        let halves = try ann.identity.adding(device: half, deviceName: "")
+        (new, old, code) = try opened()
+        try new.typed(old.typed(code).code)
+        #expect(refusal { try old.done(statement: halves.signed.statement) } == .damaged)
+        // Removed again before it came to that.
+        let removed = try next.identity.replacingKeys(withoutDevices: [laptop.publicKeys])
+        (new, old, code) = try opened()
+        try new.typed(old.typed(code).code)
+        let doneAgain = try old.done(statement: next.signed.statement)
+        #expect(taken(doneAgain, try known(ann.signed, next.signed, removed.signed)) == .keyMissing)
+    }
+
+    private func known(_ signed: SignedStatement...) throws -> KnownStatements {
+        try KnownStatements(signed, of: Samples.scope, trust: .seen)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 @testable import BrumeEncryption
 
 @Suite struct StatementTests {
-    private let code = RecoveryCode(secret: SecretKey(copying: Array(1...16)))
+    private let code = RecoveryCode(bytes: Array(1...16))
     private let phone = Samples.device(1)
     private let laptop = Samples.device(2)
 
@@ -96,8 +96,9 @@ import Testing
             earlierSeed: Samples.file(EarlierSeed.byteCount))
         func signed(_ own: KeyPairs, _ previous: KeyPairs?, anchor: [UInt8] = []) -> SignedStatement {
             SignedStatement(
-                statement: statement, ownSignature: own.sign(SignedStatement.message(.statementOwn, statement)),
-                previousSignature: previous?.sign(SignedStatement.message(.statementNext, statement)) ?? [],
+                statement: statement,
+                ownSignature: own.sign(SignedStatement.ownMessage(statement, anchor: anchor, boxes: one.signed.boxes)),
+                previousSignature: previous?.sign(SignedStatement.nextMessage(statement)) ?? [],
                 anchor: anchor, boxes: one.signed.boxes)
         }
         let identity = one.identity.keys
@@ -109,6 +110,37 @@ import Testing
         let taken = signed(mallory, identity)
         _ = try chain(one.signed, taken)
         #expect(refusal { try taken.openIdentity(as: phone.boxes) } == .damaged, "the box is of another identity")
+    }
+
+    @Test("neither a code nor an identity that was replaced comes back, nor half of one")
+    func comingBack() throws {
+        let one = try first()
+        let two = try one.identity.replacingKeys(code: RecoveryCode())
+        let three = try two.identity.replacingKeys()
+        let again = try two.identity.replacingKeys(code: code).signed
+        #expect(refusal { try chain(one.signed, two.signed, again) } == .brokenChain)
+        let last = three.signed.statement
+        let new = Samples.device(7).publicKeys
+        for keys in [
+            one.identity.keys.publicKeys, PublicKeys(signing: new.signing, box: last.keys.box),
+            PublicKeys(signing: new.signing, box: one.identity.keys.publicKeys.box),
+            PublicKeys(signing: last.keys.signing, box: new.box),
+        ] {
+            let statement = Statement(
+                scope: Samples.scope, number: 4, previousHash: last.hash, keys: keys, codeKey: last.codeKey,
+                devices: last.devices, earlierSeed: Samples.file(EarlierSeed.byteCount))
+            let signed = SignedStatement(
+                statement: statement, ownSignature: Samples.file(64), previousSignature: Samples.file(64), anchor: [],
+                boxes: three.signed.boxes)
+            #expect(refusal { try chain(one.signed, two.signed, three.signed, signed) } == .brokenChain)
+        }
+    }
+
+    @Test("what others would refuse is not made")
+    func notMade() throws {
+        let one = try first()
+        #expect(refusal { try one.identity.adding(device: phone.publicKeys, deviceName: "") } == .damaged)
+        #expect(refusal { try one.identity.replacingKeys(withoutDevices: [phone.publicKeys]) } == .damaged)
     }
 
     @Test("names that look alike are not the same account")
@@ -156,19 +188,8 @@ import Testing
     func damage() throws {
         let signed = try first().signed
         let bytes = signed.bytes
-        let identity = try signed.openIdentity(as: phone.boxes).publicKeys
         for (index, other) in bytes.flipped.enumerated() {
-            // The anchor is looked at by whoever has the code, and each box by whoever it is for.
-            let refusal = refusal {
-                let read = try SignedStatement(other)
-                _ = try chain(read)
-                guard read.anchor == code.anchor(statementHash: read.statement.hash) else {
-                    throw EncryptionRefusal.damaged
-                }
-                guard try read.openIdentity(as: phone.boxes).publicKeys == identity,
-                    try read.openIdentity(as: code.paperKey(Samples.scope)).publicKeys == identity
-                else { throw EncryptionRefusal.damaged }
-            }
+            let refusal = refusal { _ = try chain(SignedStatement(other)) }
             #expect(refusal != nil, "byte \(index)")
         }
         for other in bytes.cutAndContinued { #expect(refusal { try chain(SignedStatement(other)) } == .damaged) }
@@ -184,6 +205,16 @@ import Testing
         let identities = chain.identities(from: try four.signed.openIdentity(as: laptop.boxes))
         #expect(identities.map(\.publicKeys) == [four, two, one].map(\.identity.keys.publicKeys))
         #expect(chain.identities(from: phone).map(\.publicKeys) == [phone.publicKeys], "another seed opens none")
+        // A seed that the statement before does not have the keys of.
+        let lying = Statement(
+            scope: Samples.scope, number: 2, previousHash: one.signed.statement.hash,
+            keys: two.identity.keys.publicKeys,
+            codeKey: one.signed.statement.codeKey, devices: one.signed.statement.devices,
+            earlierSeed: EarlierSeed.seal(laptop, for: two.identity.keys, behind: one.signed.statement.hash))
+        #expect(
+            refusal {
+                try EarlierSeed.open(lying, with: two.identity.keys, before: one.signed.statement)
+            } == .damaged)
     }
 
     @Test("whoever goes does not keep the identity: without a device, or with another code, its keys are others")
@@ -195,11 +226,13 @@ import Testing
             let statement = Statement(
                 scope: Samples.scope, number: 3, previousHash: last.hash, keys: last.keys, codeKey: codeKey,
                 devices: devices, earlierSeed: earlierSeed)
+            let anchor = codeKey == last.codeKey ? [] : Samples.file(32)
             return SignedStatement(
                 statement: statement,
-                ownSignature: one.identity.keys.sign(SignedStatement.message(.statementOwn, statement)),
-                previousSignature: one.identity.keys.sign(SignedStatement.message(.statementNext, statement)),
-                anchor: codeKey == last.codeKey ? [] : Samples.file(32), boxes: two.signed.boxes)
+                ownSignature: one.identity.keys.sign(
+                    SignedStatement.ownMessage(statement, anchor: anchor, boxes: two.signed.boxes)),
+                previousSignature: one.identity.keys.sign(SignedStatement.nextMessage(statement)), anchor: anchor,
+                boxes: two.signed.boxes)
         }
         let otherCode = RecoveryCode().paperKey(Samples.scope).publicKey
         _ = try chain(one.signed, two.signed, signed(codeKey: last.codeKey, devices: last.devices))
@@ -230,6 +263,14 @@ import Testing
         let four = try three.identity.replacingKeys(code: newCode)
         #expect(try recovered(all + [four.signed], code: newCode) == four.identity.keys.publicKeys)
         #expect(try recovered([four.signed], code: newCode) == four.identity.keys.publicKeys)
+        // What went before is known again, too, as far as the hashes go on.
+        let (chain, identity) = try StatementChain.recover(all + [four.signed], of: Samples.scope, code: newCode)
+        #expect(chain.statements == (all + [four.signed]).map(\.statement))
+        #expect(chain.identities(from: identity.keys).map(\.publicKeys).last == one.identity.keys.publicKeys)
+        let stranger = try first().signed
+        let (other, _) = try StatementChain.recover([stranger, all[2], four.signed], of: Samples.scope, code: newCode)
+        #expect(other.statements.map(\.number) == [3, 4])
+        #expect(refusal { try SafetyNumber.digits(of: other, and: chain) } == .brokenChain)
         #expect(refusal { try recovered(all + [four.signed]) } == .keyMissing)
         // A server that makes an identity for the code's public key lacks the anchor.
         let mallory = KeyPairs(seed: Samples.key(66))
@@ -237,8 +278,10 @@ import Testing
             scope: Samples.scope, number: 1, previousHash: Statement.noHash, keys: mallory.publicKeys,
             codeKey: one.signed.statement.codeKey, devices: [.init(keys: Samples.device(66).publicKeys)])
         let invented = SignedStatement(
-            statement: statement, ownSignature: mallory.sign(SignedStatement.message(.statementOwn, statement)),
-            previousSignature: [], anchor: one.signed.anchor, boxes: Array(one.signed.boxes))
+            statement: statement,
+            ownSignature: mallory.sign(
+                SignedStatement.ownMessage(statement, anchor: one.signed.anchor, boxes: one.signed.boxes)),
+            previousSignature: [], anchor: one.signed.anchor, boxes: one.signed.boxes)
         #expect(refusal { try recovered([invented]) } == .keyMissing)
         #expect(refusal { try recovered([one.signed, invented]) } == .brokenChain)
     }
@@ -261,14 +304,14 @@ import Testing
         let bobScope = IdentityScope(account: "_bob", container: Samples.scope.container, environment: "production")
         let bob = try StatementChain(first: first(bobScope).signed, of: bobScope)
         var anns = try chain(ann.signed)
-        let number = SafetyNumber.digits(of: anns, and: bob)
+        let number = try SafetyNumber.digits(of: anns, and: bob)
         #expect(number.count == 60 && number.allSatisfy { ("0"..."9").contains($0) })
-        #expect(SafetyNumber.digits(of: bob, and: anns) == number)
+        #expect(try SafetyNumber.digits(of: bob, and: anns) == number)
         #expect(try SafetyNumber.digits(of: chain(first().signed), and: bob) != number, "a stranger's chain")
         try anns.append(ann.identity.adding(device: laptop.publicKeys, deviceName: "").signed)
-        #expect(SafetyNumber.digits(of: anns, and: bob) == number, "another device is no other identity")
+        #expect(try SafetyNumber.digits(of: anns, and: bob) == number, "another device is no other identity")
         try anns.append(
             try ann.identity.adding(device: laptop.publicKeys, deviceName: "").identity.replacingKeys().signed)
-        #expect(SafetyNumber.digits(of: anns, and: bob) != number)
+        #expect(try SafetyNumber.digits(of: anns, and: bob) != number)
     }
 }

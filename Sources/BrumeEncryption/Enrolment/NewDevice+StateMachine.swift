@@ -2,7 +2,7 @@
 ///
 /// One method for each thing that happens, in this order: ``init(scope:device:requestID:)`` gives the commitment to
 /// send, ``take(offer:)`` the opening to send and the code to show, ``typed(_:)`` takes the code that the other device
-/// shows, ``take(done:chain:signed:)`` gives the identity. Whatever is refused, or comes a second time, ends it, and a
+/// shows, ``take(done:statements:)`` gives the identity. Whatever is refused, or comes a second time, ends it, and a
 /// person begins anew: thirty bits of a code allow for one guess.
 package struct NewDeviceStateMachine: Sendable {
     enum State: Sendable {
@@ -57,24 +57,24 @@ package struct NewDeviceStateMachine: Sendable {
 
     /// The account's device says that this one is listed.
     ///
-    /// - Parameters:
-    ///   - signed: The statement that lists this device, with its boxes. /   - chain: The account's chain, up to that
-    //statement and from the one that the other device told of, or from before.
+    /// - Parameter statements: The account's, checked: the one that the other device told of, the one that lists this
+    ///   device, and those behind it.
     package mutating func take(
-        done bytes: [UInt8], chain: StatementChain, signed: SignedStatement
+        done bytes: [UInt8], statements: KnownStatements
     ) throws(EncryptionRefusal) -> Identity {
         let before = end()
         guard case .confirmed(let transcript, let offer) = before else { throw .damaged }
         let done = try EnrolmentMessage.Done(bytes)
         try Signature.check(
             done.signature, of: transcript.doneMessage(statementHash: done.statementHash), by: offer.device.signing)
-        let listing = signed.statement
-        guard chain.last.scope == scope, chain.last.hash == done.statementHash, listing.hash == done.statementHash,
-            chain.statements.dropLast().contains(where: {
-                $0.hash == offer.statementHash && $0.devices.contains { $0.keys == offer.device }
-            })
+        let chain = statements.chain
+        guard chain.last.scope == scope, let offered = chain.index(of: offer.statementHash),
+            let listing = chain.index(of: done.statementHash), offered < listing,
+            chain.statements[offered].devices.contains(where: { $0.keys == offer.device }),
+            chain.statements[listing].devices.contains(where: { $0.keys == device.publicKeys })
         else { throw .brokenChain }
-        return Identity(keys: try signed.openIdentity(as: device.boxes), statement: listing)
+        let keys = try statements.signed[statements.signed.count - 1].openIdentity(as: device.boxes)
+        return Identity(keys: keys, statement: chain.last)
     }
 
     /// Ends it, unless the method that was called goes on.

@@ -20,7 +20,7 @@ enum EarlierSeed {
         var seed = try reader.readBytes(exactly: SecretKey.byteCount)
         defer { Sodium.wipe(&seed) }
         try reader.end()
-        let earlier = KeyPairs(seed: SecretKey(copying: seed))
+        let earlier = KeyPairs(seed: SecretKey(copying: seed, isLocked: false))
         guard earlier.publicKeys == before.keys else { throw .damaged }
         return earlier
     }

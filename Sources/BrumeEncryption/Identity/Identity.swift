@@ -56,11 +56,12 @@ package struct Identity: Sendable {
             devices: devices,
             earlierSeed: newKeys.publicKeys == keys.publicKeys
                 ? [] : EarlierSeed.seal(keys, for: newKeys, behind: statement.hash))
-        return (
-            Identity(keys: newKeys, statement: next),
-            try Self.sign(
-                next, by: newKeys, before: keys, anchor: code?.anchor(statementHash: next.hash) ?? [])
-        )
+        let signed = try Self.sign(
+            next, by: newKeys, before: keys, anchor: code?.anchor(statementHash: next.hash) ?? [])
+        // What others would refuse is not made: a chain that has it would end there.
+        var chain = StatementChain(kept: [statement])
+        try chain.append(signed)
+        return (Identity(keys: newKeys, statement: next), signed)
     }
 
     private static func sign(
@@ -71,9 +72,10 @@ package struct Identity: Sendable {
         keys.seed.withBytes { seed.write(bytes: $0) }
         var boxes: [[UInt8]] = []
         for key in statement.boxKeys { boxes.append(try BoxPair.box(seed, to: key)) }
-        return SignedStatement(
-            statement: statement, ownSignature: keys.sign(SignedStatement.message(.statementOwn, statement)),
-            previousSignature: before?.sign(SignedStatement.message(.statementNext, statement)) ?? [], anchor: anchor,
-            boxes: boxes)
+        let signed = SignedStatement(
+            statement: statement,
+            ownSignature: keys.sign(SignedStatement.ownMessage(statement, anchor: anchor, boxes: boxes)),
+            previousSignature: before?.sign(SignedStatement.nextMessage(statement)) ?? [], anchor: anchor, boxes: boxes)
+        return try SignedStatement(signed.bytes)
     }
 }

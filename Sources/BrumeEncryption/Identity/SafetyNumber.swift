@@ -3,7 +3,11 @@
 package enum SafetyNumber {
     private static let groups = 6
 
-    package static func digits(of left: StatementChain, and right: StatementChain) -> String {
+    /// - Throws: `brokenChain` for a chain of which the beginning is not known here.
+    package static func digits(
+        of left: StatementChain, and right: StatementChain
+    ) throws(EncryptionRefusal) -> String {
+        guard left.first.number == 1, right.first.number == 1 else { throw .brokenChain }
         let halves = [left, right].map { hash($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         return halves.map(digits).joined()
     }

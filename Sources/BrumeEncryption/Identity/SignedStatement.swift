@@ -48,8 +48,7 @@ package struct SignedStatement: Hashable, Sendable {
         writer.write(bytes: ownSignature)
         writer.write(bytes: previousSignature)
         writer.write(bytes: anchor)
-        writer.write(u32: UInt32(boxes.count))
-        for box in boxes { writer.write(bytes: box) }
+        writer.write(list: boxes)
         return writer.bytes
     }
 
@@ -70,10 +69,24 @@ package struct SignedStatement: Hashable, Sendable {
         return identity
     }
 
-    /// What the signatures are of.
-    static func message(_ label: Label, _ statement: Statement) -> PartWriter {
-        var message = PartWriter(label, capacity: statement.bytes.count + 64)
+    /// What its own identity signs: all that whoever opens a box, or recovers, relies on.
+    static func ownMessage(_ statement: Statement, anchor: [UInt8], boxes: [[UInt8]]) -> PartWriter {
+        var message = PartWriter(.statementOwn, capacity: statement.bytes.count + 512 + boxes.count * boxBytes)
+        message.write(bytes: statement.bytes)
+        message.write(bytes: anchor)
+        message.write(list: boxes)
+        return message
+    }
+
+    /// What the identity of the statement before signs.
+    static func nextMessage(_ statement: Statement) -> PartWriter {
+        var message = PartWriter(.statementNext, capacity: statement.bytes.count + 64)
         message.write(bytes: statement.bytes)
         return message
+    }
+
+    func checkOwnSignature() throws(EncryptionRefusal) {
+        try Signature.check(
+            ownSignature, of: Self.ownMessage(statement, anchor: anchor, boxes: boxes), by: statement.keys.signing)
     }
 }

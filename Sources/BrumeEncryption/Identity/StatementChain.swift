@@ -4,6 +4,10 @@
 /// keys of the first.
 package struct StatementChain: Hashable, Sendable {
     package private(set) var statements: [Statement]
+    /// Where a statement of a hash stands.
+    private var indices: [[UInt8]: Int] = [:]
+    /// Keys that the identity and the code had: none of them comes back.
+    private var usedKeys: Set<[UInt8]> = []
 
     package var first: Statement { statements[0] }
     package var last: Statement { statements[statements.count - 1] }
@@ -14,34 +18,54 @@ package struct StatementChain: Hashable, Sendable {
         guard statement.scope == scope, statement.number == 1, statement.previousHash == Statement.noHash,
             signed.previousSignature.isEmpty, !signed.anchor.isEmpty
         else { throw .brokenChain }
-        try Signature.check(
-            signed.ownSignature, of: SignedStatement.message(.statementOwn, statement), by: statement.keys.signing)
-        statements = [statement]
+        try signed.checkOwnSignature()
+        self.init(kept: [statement])
     }
 
-    /// A chain that begins with a statement that this device knows already, by its pin or by its recovery code's
-    /// anchor.
-    init(known statement: Statement) { statements = [statement] }
+    /// A chain whose statements this device has checked before, or can trust otherwise.
+    ///
+    /// - Precondition: There is one at least.
+    package init(kept statements: [Statement]) {
+        precondition(!statements.isEmpty, "a chain has a statement")
+        self.statements = []
+        for statement in statements { take(statement) }
+    }
 
-    /// Takes in the next statement.
+    /// Takes in the next statement. A refused one leaves the chain as it was.
     package mutating func append(_ signed: SignedStatement) throws(EncryptionRefusal) {
         let statement = signed.statement
-        guard statement.scope == last.scope, last.number < .max, statement.number == last.number + 1,
-            statement.previousHash == last.hash, signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
-            statement.earlierSeed.isEmpty == (statement.keys == last.keys)
+        guard statements.count < Limits.statements, statement.scope == last.scope, last.number < .max,
+            statement.number == last.number + 1, statement.previousHash == last.hash,
+            signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
+            statement.codeKey == last.codeKey || !usedKeys.contains(statement.codeKey)
         else { throw .brokenChain }
+        let keys = [statement.keys.signing, statement.keys.box]
+        let isSameIdentity = statement.keys == last.keys
+        guard isSameIdentity || usedKeys.isDisjoint(with: keys), statement.earlierSeed.isEmpty == isSameIdentity else {
+            throw .brokenChain
+        }
         // Whoever goes must not have the identity any more.
         let keepsAll = last.devices.allSatisfy { device in statement.devices.contains { $0.keys == device.keys } }
-        guard keepsAll && statement.codeKey == last.codeKey || statement.keys != last.keys else { throw .brokenChain }
+        guard keepsAll && statement.codeKey == last.codeKey || !isSameIdentity else { throw .brokenChain }
+        try signed.checkOwnSignature()
         try Signature.check(
-            signed.ownSignature, of: SignedStatement.message(.statementOwn, statement), by: statement.keys.signing)
-        try Signature.check(
-            signed.previousSignature, of: SignedStatement.message(.statementNext, statement), by: last.keys.signing)
+            signed.previousSignature, of: SignedStatement.nextMessage(statement), by: last.keys.signing)
+        take(statement)
+    }
+
+    private mutating func take(_ statement: Statement) {
+        indices[statement.hash] = statements.count
+        usedKeys.formUnion([statement.keys.signing, statement.keys.box, statement.codeKey])
         statements.append(statement)
     }
 
-    /// Whether a statement of this hash is in the chain, and which.
-    func index(of hash: [UInt8]) -> Int? { statements.firstIndex { $0.hash == hash } }
+    /// Where a statement of this hash stands in the chain.
+    func index(of hash: [UInt8]) -> Int? { indices[hash] }
+
+    /// Whether another chain goes on where this one ends, or is the same.
+    func isBeginning(of other: StatementChain) -> Bool {
+        other.statements.count >= statements.count && other.statements[statements.count - 1].hash == last.hash
+    }
 
     /// The identities of the chain's statements that the newest one gives, the newest first: one for each change of
     /// keys, as far back as they can be opened.
@@ -59,23 +83,26 @@ package struct StatementChain: Hashable, Sendable {
 
     /// Finds an account's identity with its recovery code, in what a server says to be its statements.
     ///
-    /// The statement that newly listed the code is the one that whoever has the code can trust, by its anchor; what
-    /// stands before it is not looked at, and what stands behind it has to follow. A device that was removed can still
-    /// have gone on from there: whoever recovers compares the devices that are listed.
+    /// The statement that newly listed the code is the one that whoever has the code can trust, by its anchor. What
+    /// stands before it is the chain's as far as each hash is the one that the next names; what stands behind it has
+    /// to follow. A device that was removed can still have gone on from there: whoever recovers compares the devices
+    /// that are listed.
     ///
     /// - Throws: `keyMissing` where no statement has this code's anchor.
     package static func recover(
         _ signed: [SignedStatement], of scope: IdentityScope, code: RecoveryCode
     ) throws(EncryptionRefusal) -> (chain: StatementChain, identity: Identity) {
         let paper = code.paperKey(scope)
-        guard
-            let index = signed.lastIndex(where: { signed in
+        guard signed.count <= Limits.statements,
+            let anchored = signed.lastIndex(where: { signed in
                 signed.statement.codeKey == paper.publicKey && signed.statement.scope == scope
                     && Sodium.isEqual(signed.anchor, code.anchor(statementHash: signed.statement.hash))
             }), let last = signed.last
         else { throw .keyMissing }
-        var chain = StatementChain(known: signed[index].statement)
-        for next in signed[(index + 1)...] { try chain.append(next) }
+        var begin = anchored
+        while begin > 0, signed[begin - 1].statement.hash == signed[begin].statement.previousHash { begin -= 1 }
+        var chain = StatementChain(kept: signed[begin...anchored].map(\.statement))
+        for next in signed[(anchored + 1)...] { try chain.append(next) }
         return (chain, Identity(keys: try last.openIdentity(as: paper), statement: last.statement))
     }
 }
