@@ -15,7 +15,8 @@ extension FuzzTarget {
             refusing {
                 let signed = try SignedRingEntry(bytes)
                 precondition(signed.bytes == bytes, "a ring's entry was read from other bytes than it writes")
-                _ = try RingChain(first: signed, of: signed.entry.ring, statements: StatementDirectory())
+                let chain = try RingChain(first: signed, of: signed.entry.ring, statements: device.statements)
+                _ = chain.keys(of: "_u", identities: [device.identity.keys])
             }
             refusing {
                 var secret = AssetDecryptor(try AssetSecret(bytes))
@@ -45,7 +46,7 @@ extension FuzzTarget {
     }
 
     private static let key = SecretKey(copying: [UInt8](repeating: 1, count: 32))
-    private static let place = Place(
+    private static let place = try! Place(
         container: "iCloud.app", environment: "development", owner: "_u", zone: "Notes",
         ringID: [UInt8](repeating: 2, count: 16))
     private static let record = TreeCipher(
@@ -58,13 +59,11 @@ extension FuzzTarget {
         let statements = [
             devices.first, try devices.identity.adding(device: devices.new.publicKeys, deviceName: "x").signed,
         ]
-        var directory = StatementDirectory()
-        directory.add(try StatementChain(first: devices.first, of: devices.scope))
         let invitation = try RingInvitation.make(
-            role: .reader, isForOneGuest: false, isOpen: true, secret: LinkSecret(),
-            owner: devices.identity.keys.publicKeys, maker: nil)
+            maker: "_u", makerKeys: nil, owner: devices.identity.keys.publicKeys, role: .reader, isForOneGuest: false,
+            isOpen: true, secret: LinkSecret())
         let owner = RingMember(user: "_u", statementHash: devices.first.statement.hash, role: .owner)
-        let ring = try RingAuthor(user: "_u", identity: devices.identity.keys, statements: directory)
+        let ring = try RingAuthor(user: "_u", identity: devices.identity.keys, statements: devices.statements)
             .begin(RingName(place: place), RingDraft(members: [owner], invitations: [invitation]))
         var encryptor = AssetEncryptor(key: key, layout: AssetLayout(length: 0)!)
         var blob: [UInt8] = []
@@ -89,6 +88,7 @@ private struct FuzzedDevices: Sendable {
     private let asking: NewDeviceStateMachine
     private let enrolling: EnrollingDeviceStateMachine
     let messages: [[UInt8]]
+    let statements: StatementDirectory
 
     private static let request = [UInt8](repeating: 5, count: 16)
 
@@ -99,6 +99,9 @@ private struct FuzzedDevices: Sendable {
             asking = NewDeviceStateMachine(scope: scope, device: new, requestID: Self.request)
             enrolling = try EnrollingDeviceStateMachine(
                 identity: identity, device: old, requestID: Self.request, commitment: asking.commitment!)
+            var statements = StatementDirectory()
+            statements.add(try StatementChain(first: first, of: scope))
+            self.statements = statements
             var asked = asking
             messages = [asking.commitment!, enrolling.offer!, try asked.take(offer: enrolling.offer!).opening]
         } catch { preconditionFailure("two devices can't begin to talk: \(error)") }

@@ -8,13 +8,16 @@ enum Limits {
     static let sealedNameBytes = 256
     /// CloudKit's shares have 100 participants; a ring's entry has a box for each.
     static let members = 128
-    static let invitations = 128
+    /// Each has two public keys, which are checked when they are read.
+    static let invitations = 32
     /// Earlier keys of one kind in an entry, which are as many as the times that somebody was dropped.
     static let earlierKeys = 1000
     /// Statements of an account, each of which is made when a device comes or goes.
     static let statements = 4096
     /// Entries of a ring, each of which is made when a member comes or goes.
     static let ringEntries = 16_384
+    /// The last of them are the owner's: whoever makes many can't keep the owner from dropping him.
+    static let ringEntriesOfOwner = 1024
     /// Lives of a zone that a device keeps in mind: a server that invents others is not followed for ever.
     static let zoneLives = 4096
 }

@@ -18,10 +18,12 @@ struct Household {
     private(set) var people: [String: Person] = [:]
     private(set) var statements = StatementDirectory()
 
-    let zone = RingName(place: Samples.place)
-    let tree = RingName(place: Samples.place, root: "list")
+    let zone: RingName
+    let tree: RingName
 
     init(_ names: String...) throws {
+        zone = try RingName(place: Samples.place)
+        tree = try RingName(place: Samples.place, root: "list")
         for name in names { try begin(name) }
     }
 
@@ -46,8 +48,7 @@ struct Household {
         person.identity = identity
         person.identities = person.chain.identities(from: identity.keys)
         people[name] = person
-        statements = StatementDirectory()
-        for person in people.values { statements.add(person.chain) }
+        statements.add(person.chain)
     }
 
     func author(_ name: String) -> RingAuthor {
@@ -75,19 +76,19 @@ struct Household {
     func next(
         _ chain: RingChain, by name: String, _ change: (inout RingDraft) throws -> Void = { _ in }
     ) throws -> RingChain {
-        var draft = RingDraft(after: chain.head)
+        var draft = RingDraft(after: chain.head, statements: statements)
         try change(&draft)
         return try author(name).next(after: chain, keys: keys(chain, of: name), draft)
     }
 
     func invitation(
         _ role: RingRole = .reader, isForOneGuest: Bool = false, isOpen: Bool = false,
-        secret: LinkSecret = LinkSecret(),
-        maker: String? = nil
+        secret: LinkSecret = LinkSecret(), by maker: String = "_ann"
     ) throws -> RingInvitation {
         try RingInvitation.make(
-            role: role, isForOneGuest: isForOneGuest, isOpen: isOpen, secret: secret,
-            owner: self["_ann"].identity.keys.publicKeys, maker: maker.map { self[$0].identity.keys.publicKeys })
+            maker: maker, makerKeys: maker == "_ann" ? nil : self[maker].identity.keys.publicKeys,
+            owner: self["_ann"].identity.keys.publicKeys, role: role, isForOneGuest: isForOneGuest, isOpen: isOpen,
+            secret: secret)
     }
 
     /// A guest as a writer takes him in.
@@ -103,24 +104,46 @@ struct Household {
     /// the key is in its boxes.
     func forged(
         _ chain: RingChain, by name: String, ring: RingName? = nil, number: UInt32? = nil, isPerZone: Bool = false,
-        hasPlainAssets: Bool = false, earlier: [UInt32: SecretKey] = [:], committedKey: SecretKey? = nil,
-        boxedHash: [UInt8]? = nil
+        hasPlainAssets: Bool = false, earlier: RingKeySeals.Earlier? = nil, committedKey: SecretKey? = nil,
+        boxedHash: [UInt8]? = nil, _ change: (inout RingDraft) -> Void = { _ in }
     ) throws -> SignedRingEntry {
         let head = chain.head
         let ring = ring ?? head.ring
         let number = number ?? head.number + 1
         let key = SecretKey.random()
+        var draft = RingDraft(after: head, statements: statements)
+        change(&draft)
+        let ringKeys = keys(chain, of: name).current.map { [$0.number: $0.key] } ?? [:]
         let entry = RingEntry(
             ring: ring, number: number, previousHash: head.hash, author: name, isPerZone: isPerZone,
-            hasPlainAssets: hasPlainAssets, draft: RingDraft(after: head),
+            hasPlainAssets: hasPlainAssets, draft: draft,
             commitment: RingKeySeals.commitment(ring: ring, number: number, key: committedKey ?? key),
-            earlierKeys: RingKeySeals.seal(.init(ringKeys: earlier), ring: ring, number: number, key: key),
+            earlierKeys: RingKeySeals.seal(earlier ?? .init(ringKeys: ringKeys), ring: ring, number: number, key: key),
             closedKey: [])
         var message = PartWriter(.ringBox)
         message.write(bytes: key.copyBytes())
         message.write(bytes: boxedHash ?? entry.hash)
         let boxes = try entry.members.map { try BoxPair.box(message, to: self[$0.user].identity.keys.publicKeys.box) }
         return SignedRingEntry(
-            entry: entry, signature: self[name].identity.keys.sign(SignedRingEntry.message(entry)), boxes: boxes)
+            entry: entry, signature: self[name].identity.keys.sign(SignedRingEntry.message(entry, boxes: boxes)),
+            boxes: boxes)
+    }
+}
+
+extension RingChain {
+    /// Has the head say another number: a ring of thousands of entries would take its time.
+    mutating func pretend(isNumbered number: UInt32) throws {
+        let last = entries[entries.count - 1]
+        var bytes = last.entry.bytes
+        // Behind the label, format and suite, and the ring.
+        var front = PartWriter(.ringEntry)
+        front.write(u8: 1)
+        front.write(u8: 1)
+        front.write(last.entry.ring)
+        withUnsafeBytes(of: number.littleEndian) {
+            bytes.replaceSubrange(front.bytes.count..<front.bytes.count + 4, with: $0)
+        }
+        let signed = SignedRingEntry(entry: try RingEntry(bytes), signature: last.signature, boxes: last.boxes)
+        self = RingChain(kept: entries.dropLast() + [signed])
     }
 }

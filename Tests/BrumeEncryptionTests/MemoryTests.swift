@@ -99,22 +99,42 @@ import Testing
         #expect(known.chain.head == bobs.head)
     }
 
+    @Test("who knew a part alone of a branch that ended needs the rest to see it, and reads what was written there")
+    func endedBranches() throws {
+        let house = try Household("_ann", "_bob", "_cat")
+        let one = try house.begun(house.draft(house["_bob"].member(.administrator), house["_cat"].member(.reader)))
+        let bobs = try house.next(one, by: "_bob")
+        let longer = try house.next(bobs, by: "_bob")
+        let ended = try house.next(house.next(one, by: "_ann"), by: "_ann") { $0.otherBranch = longer.head.hash }
+        var known = try KnownRing(bobs.entries, of: house.tree, statements: house.statements)
+        #expect(try known.meet(ended.entries, statements: house.statements) == .forked(at: 2))
+        #expect(
+            try known.meet(ended.entries, ended: [one.entries, bobs.entries], statements: house.statements)
+                == .forked(at: 2))
+        #expect(try known.meet(ended.entries, ended: [longer.entries], statements: house.statements) == .joined)
+        #expect(known.chain.head == ended.head && known.endedBranches.map(\.head) == [longer.head])
+        let cats = known.endedBranches.map { house.keys($0, of: "_cat") }
+        #expect(cats[0].keys.keys.sorted() == [1, 2, 3])
+    }
+
     @Test("an earlier life of a zone is never taken for a new one")
     func lives() throws {
+        let house = try Household("_ann")
+        func life(_ number: UInt8) throws -> RingChain {
+            let place = try Place(
+                container: Samples.place.container, environment: Samples.place.environment, owner: "_ann",
+                zone: "Notes",
+                ringID: [UInt8](repeating: number, count: 16))
+            return try house.author("_ann").begin(RingName(place: place), house.draft())
+        }
         var lives = ZoneLives()
-        let (first, second) = ([UInt8](repeating: 1, count: 16), [UInt8](repeating: 2, count: 16))
-        #expect(try lives.meet(first) == .new)
-        #expect(try lives.meet(first) == .current)
-        #expect(try lives.meet(second) == .new)
-        #expect(try lives.meet(first) == .over)
-        #expect(try ZoneLives(ringIDs: lives.ringIDs) == lives && lives.meet(second) == .current)
-        #expect(refusal { try lives.meet([]) } == .damaged)
-        #expect(
-            refusal {
-                for number in 0...UInt32(5000) {
-                    _ = try lives.meet(
-                        Array(Samples.key(3).copyBytes().prefix(12)) + withUnsafeBytes(of: number) { Array($0) })
-                }
-            } == .damaged)
+        #expect(try lives.meet(life(1)) == .new)
+        #expect(try lives.meet(life(1)) == .current)
+        #expect(try lives.meet(life(2)) == .new)
+        #expect(try lives.meet(life(1)) == .over)
+        lives = ZoneLives(ringIDs: lives.ringIDs)
+        #expect(try lives.meet(life(2)) == .current)
+        lives = ZoneLives(ringIDs: [[UInt8]](repeating: [9], count: Limits.zoneLives))
+        #expect(refusal { try lives.meet(life(3)) } == .damaged)
     }
 }

@@ -113,7 +113,7 @@ import Testing
         #expect(chain.entries.count == 2, "what was refused is not in it")
         for forged in [
             try house.forged(ring, by: "_ann", hasPlainAssets: true), try house.forged(ring, by: "_ann", number: 3),
-            try house.forged(ring, by: "_ann", ring: RingName(place: Samples.place, root: "other")),
+            try house.forged(ring, by: "_ann", ring: try RingName(place: Samples.place, root: "other")),
         ] {
             chain = ring
             #expect(refusal { try chain.append(forged, statements: house.statements) } == .brokenChain)
@@ -124,6 +124,7 @@ import Testing
         #expect(refusal { try chain.append(perZone, statements: house.statements) } == .brokenChain)
         try chain.append(house.forged(zone, by: "_ann"), statements: house.statements)
         #expect(refused(by: "_ann") { $0.zoneKeyNumber = 3 } == nil)
+        for name in ["_bob", "_cat"] { #expect(refused(by: name) { $0.zoneKeyNumber = 3 } == .notAllowed) }
         let newer = try house.next(ring, by: "_ann") { $0.zoneKeyNumber = 3 }
         #expect(refused(newer, by: "_ann") { $0.zoneKeyNumber = 2 } == .brokenChain)
     }
@@ -139,16 +140,16 @@ import Testing
         #expect(refusal { try house.author("_ann").begin(house.tree, draft) } == .notAllowed)
         draft.members[1] = house["_bob"].member(.owner)
         #expect(refusal { try house.author("_ann").begin(house.tree, draft) } == .notAllowed)
-        let elsewhere = Place(
+        let elsewhere = try Place(
             container: Samples.place.container, environment: "development", owner: "_ann", zone: "Notes",
             ringID: Samples.place.ringID)
         draft = house.draft()
         draft.zoneKeyNumber = 1
-        let there = RingName(place: elsewhere, root: "list")
+        let there = try RingName(place: elsewhere, root: "list")
         #expect(
             refusal { try house.author("_ann").begin(there, draft) } == .brokenChain, "her statements are not of it")
         let first = ring.entries[0]
-        let other = RingName(place: Samples.place, root: "x")
+        let other = try RingName(place: Samples.place, root: "x")
         #expect(refusal { try RingChain(first: first, of: other, statements: house.statements) } == .brokenChain)
     }
 
@@ -158,7 +159,9 @@ import Testing
         func appended(signedBy keys: KeyPairs) -> EncryptionRefusal? {
             var chain = ring
             let signed = SignedRingEntry(
-                entry: two.head, signature: keys.sign(SignedRingEntry.message(two.head)), boxes: two.entries[1].boxes)
+                entry: two.head,
+                signature: keys.sign(SignedRingEntry.message(two.head, boxes: two.entries[1].boxes)),
+                boxes: two.entries[1].boxes)
             return refusal { try chain.append(signed, statements: house.statements) }
         }
         #expect(appended(signedBy: house["_cat"].identity.keys) == nil)
@@ -167,22 +170,30 @@ import Testing
         let falseAnn = RingAuthor(user: "_ann", identity: house["_bob"].identity.keys, statements: house.statements)
         let keys = house.keys(ring, of: "_bob")
         #expect(
-            refusal { try falseAnn.next(after: ring, keys: keys, RingDraft(after: ring.head)) } == .badSignature)
+            refusal {
+                try falseAnn.next(after: ring, keys: keys, RingDraft(after: ring.head, statements: house.statements))
+            } == .badSignature)
     }
 
     @Test("a member's statement goes forward in its own chain: no earlier one, no other's, none that is not known")
     func statements() throws {
         var house = house
         try house.replaceKeys(of: "_dan")
-        let renewed = try house.next(ring, by: "_cat") { draft in
-            draft.members[3] = house["_dan"].member(.reader)
-        }
+        let renewed = try house.next(ring, by: "_cat")
         #expect(house.keys(renewed, of: "_dan").current != nil)
-        let old = RingMember(user: "_dan", statementHash: ring.head.members[3].statementHash, role: .reader)
-        #expect(refusal { try house.next(renewed, by: "_ann") { $0.members[3] = old } } == .brokenChain)
+        let old = ring.head.members[3]
+        func forged(_ chain: RingChain, _ member: RingMember) -> EncryptionRefusal? {
+            refusal {
+                var chain = chain
+                try chain.append(
+                    house.forged(chain, by: "_ann") { $0.members[3] = member }, statements: house.statements)
+            }
+        }
+        #expect(forged(renewed, house["_dan"].member(.reader)) == nil)
+        #expect(forged(renewed, old) == .brokenChain)
+        #expect(forged(ring, old) == nil, "who does not know of the newer one yet")
         for hash in [house["_eve"].chain.last.hash, Samples.file(32)] {
-            let member = RingMember(user: "_dan", statementHash: hash, role: .reader)
-            #expect(refusal { try house.next(ring, by: "_ann") { $0.members[3] = member } } == .brokenChain)
+            #expect(forged(ring, RingMember(user: "_dan", statementHash: hash, role: .reader)) == .brokenChain)
         }
     }
 
@@ -193,10 +204,27 @@ import Testing
         let asReader = { (draft: inout RingDraft) in draft.members[3] = house["_dan"].member(.reader) }
         #expect(refusal { try house.next(ring, by: "_ann", asReader) } == nil)
         #expect(refusal { try house.next(ring, by: "_cat", asReader) } == .notAllowed, "a writer adds nobody")
+        // Not with a link either, which whoever invented the chain may have.
+        let secret = LinkSecret()
+        let link = try house.invitation(.reader, secret: secret)
+        let withLink = try house.next(ring, by: "_ann") { $0.invitations = [link] }
+        let guest = house.guest("_dan", .reader, by: link, secret: secret)
+        #expect(
+            refusal {
+                try house.next(withLink, by: "_cat") {
+                    $0.members[3] = guest; $0.invitations = []
+                }
+            } == .notAllowed)
+        #expect(
+            refusal {
+                try house.next(withLink, by: "_bob") {
+                    $0.members[3] = guest; $0.invitations = []
+                }
+            } == nil)
         let keys = house.keys(ring, of: "_bob")
         try house.begin("_ann")
         // A chain that the server invented, put in her place by another, and signed in her name.
-        var draft = RingDraft(after: ring.head)
+        var draft = RingDraft(after: ring.head, statements: house.statements)
         draft.members[0] = house["_ann"].member(.owner)
         #expect(refusal { try house.author("_bob").next(after: ring, keys: keys, draft) } == .notAllowed)
         #expect(
@@ -210,7 +238,7 @@ import Testing
         let writers = try house.invitation(.writer, secret: secret)
         let readersSecret = LinkSecret()
         let readers = try house.invitation(.reader, secret: readersSecret)
-        let chain = try house.next(ring, by: "_bob") { $0.invitations = [writers, readers] }
+        let chain = try house.next(ring, by: "_ann") { $0.invitations = [writers, readers] }
         func taken(_ member: RingMember, by name: String = "_cat") -> EncryptionRefusal? {
             refused(chain, by: name) { $0.members.append(member) }
         }
@@ -223,13 +251,14 @@ import Testing
         // Another's proof; another ring's; of an invitation that is not there.
         let eves = house.guest("_eve", .reader, by: writers, secret: secret).joining
         #expect(taken(house["_fay"].member(.reader, joining: eves)) == .badSignature)
-        let elsewhere = RingName(place: Samples.place, root: "other")
+        let elsewhere = try RingName(place: Samples.place, root: "other")
         #expect(taken(house.guest("_eve", .reader, by: writers, secret: secret, in: elsewhere)) == .badSignature)
         let gone = try house.invitation(.writer, secret: secret)
         #expect(taken(house.guest("_eve", .reader, by: gone, secret: secret)) == .notAllowed)
         #expect(taken(house["_eve"].member(.reader)) == .notAllowed)
-        // Who may add needs no proof, and puts none in; a reader may not even with one.
-        #expect(taken(house.guest("_eve", .reader, by: writers, secret: secret), by: "_ann") == .notAllowed)
+        // Who may add needs no proof, and is held to one that he names; a reader may not even with one.
+        #expect(taken(house.guest("_eve", .reader, by: writers, secret: secret), by: "_ann") == nil)
+        #expect(taken(house.guest("_eve", .writer, by: readers, secret: readersSecret), by: "_ann") == .notAllowed)
         #expect(taken(house.guest("_eve", .reader, by: writers, secret: secret), by: "_dan") == .notAllowed)
         // A proof stands in the one entry that adds by it.
         let joined = try house.next(chain, by: "_cat") {
@@ -262,16 +291,22 @@ import Testing
         #expect(refused(joined, by: "_cat") { $0.members.append(fay) } == .notAllowed)
     }
 
-    @Test("the owner and administrators make invitations, anybody removes them, and nobody changes one")
+    @Test("the owner and administrators make invitations in their own names, anybody removes them, nobody changes one")
     func invitations() throws {
+        for name in ["_ann", "_bob"] {
+            #expect(refused(by: name) { $0.invitations = [try house.invitation(by: name)] } == nil)
+        }
+        for name in ["_cat", "_dan"] {
+            #expect(refused(by: name) { $0.invitations = [try house.invitation(by: name)] } == .notAllowed)
+        }
+        #expect(refused(by: "_ann") { $0.invitations = [try house.invitation(by: "_bob")] } == .notAllowed)
+        #expect(refused(by: "_bob") { $0.invitations = [try house.invitation(by: "_ann")] } == .notAllowed)
         let invitation = try house.invitation()
-        for name in ["_ann", "_bob"] { #expect(refused(by: name) { $0.invitations = [invitation] } == nil) }
-        for name in ["_cat", "_dan"] { #expect(refused(by: name) { $0.invitations = [invitation] } == .notAllowed) }
         let chain = try house.next(ring, by: "_ann") { $0.invitations = [invitation] }
         #expect(refused(chain, by: "_cat") { $0.invitations = [] } == nil)
         #expect(refused(chain, by: "_cat") { _ in } == nil)
         #expect(try SignedRingEntry(chain.entries[1].bytes).entry.invitations == [invitation])
-        for (offset, value) in [(20, UInt8(2)), (21, 1), (22, 1)] {
+        for (offset, value) in [(28, UInt8(2)), (29, 1), (30, 1)] {
             let other = try changed(invitation) { $0[offset] = value }
             #expect(refused(chain, by: "_ann") { $0.invitations = [other] } == .notAllowed, "byte \(offset)")
         }
@@ -282,6 +317,15 @@ import Testing
         let other = try house.invitation()
         let sameID = try changed(other) { $0.replaceSubrange(4..<20, with: invitation.id) }
         #expect(refused(by: "_ann") { $0.invitations = [invitation, sameID] } == .notAllowed, "two with one id")
+        // The secret's box for the maker is there unless the owner made it.
+        let boxless = try RingInvitation.make(
+            maker: "_bob", makerKeys: nil, owner: house["_ann"].identity.keys.publicKeys, role: .reader,
+            isForOneGuest: false, isOpen: false, secret: LinkSecret())
+        #expect(refused(by: "_bob") { $0.invitations = [boxless] } == .notAllowed)
+        var first = house.draft(house["_bob"].member(.administrator))
+        first.zoneKeyNumber = 1
+        first.invitations = [try house.invitation(by: "_bob")]
+        #expect(refusal { try house.author("_ann").begin(house.tree, first) } == .notAllowed)
     }
 
     /// An invitation whose bytes a hostile author has changed: id, role, flags, keys.
@@ -309,21 +353,22 @@ import Testing
         for name in ["_ann", "_bob", "_cat"] {
             let dropped = try house.next(chain, by: name) { draft in
                 let secrets = try draft.drop(
-                    ["_dan"], owner: owner, author: name == "_ann" ? nil : house[name].identity.keys.publicKeys)
+                    ["_dan"], owner: owner, author: name,
+                    authorKeys: name == "_ann" ? nil : house[name].identity.keys.publicKeys)
                 #expect(secrets.count == 1)
             }
             let invitations = dropped.head.invitations
             #expect(invitations.count == 2 && invitations.contains(one) && !invitations.contains(many))
             let replaced = try #require(invitations.first { $0 != one })
-            #expect(replaced.replaces(many))
+            #expect(replaced.replaces(many) && replaced.maker == name)
             _ = try replaced.openSecret(as: house["_ann"].identity.keys)
             _ = try replaced.openSecret(as: house[name].identity.keys)
         }
-        let same = try house.invitation(.writer, isOpen: true)
+        let same = try house.invitation(.writer, isOpen: true, by: "_cat")
         #expect(refused(chain, by: "_cat") { $0.invitations = [one, same] } == .notAllowed, "nobody goes")
         // A writer puts in one of the same kind for each that goes, and no more; nobody uses a link's keys again.
         for (role, isOpen, count) in [(RingRole.reader, true, 1), (.writer, false, 1), (.writer, true, 2)] {
-            let others = try (0..<count).map { _ in try house.invitation(role, isOpen: isOpen) }
+            let others = try (0..<count).map { _ in try house.invitation(role, isOpen: isOpen, by: "_cat") }
             let asCat = refused(chain, by: "_cat") {
                 drop("_dan")(&$0)
                 $0.invitations = [one] + others
@@ -337,13 +382,47 @@ import Testing
                 drop("_dan")(&$0)
                 $0.invitations = [one, again]
             } == .notAllowed)
+        // One for one guest that goes is in nobody's place.
+        #expect(
+            refused(chain, by: "_cat") {
+                drop("_dan")(&$0)
+                $0.invitations = [same, try house.invitation(.reader, isForOneGuest: true, by: "_cat")]
+            } == .notAllowed)
+    }
+
+    @Test("an invitation goes with its maker, who knows the secret")
+    func makers() throws {
+        let bobs = try house.invitation(isForOneGuest: true, isOpen: true, by: "_bob")
+        let anns = try house.invitation(isForOneGuest: true, isOpen: true)
+        let chain = try house.next(house.next(ring, by: "_bob") { $0.invitations = [bobs] }, by: "_ann") {
+            $0.invitations.append(anns)
+        }
+        #expect(refused(chain, by: "_ann", drop("_bob")) == .notAllowed)
+        #expect(refused(chain, by: "_ann", drop("_dan")) == nil)
+        let dropped = try house.next(chain, by: "_ann") {
+            _ = try $0.drop(
+                ["_bob"], owner: house["_ann"].identity.keys.publicKeys, author: "_ann", authorKeys: nil)
+        }
+        #expect(dropped.head.invitations == [anns])
+    }
+
+    @Test("the last entries that a ring can have are the owner's, and there are no more")
+    func lastEntries() throws {
+        var chain = ring
+        let last = Limits.ringEntries - Limits.ringEntriesOfOwner
+        try chain.pretend(isNumbered: UInt32(last))
+        for (name, refusal) in [("_bob", EncryptionRefusal.notAllowed), ("_cat", .notAllowed), ("_ann", nil)] {
+            #expect(refused(chain, by: name) { _ in } == refusal)
+        }
+        try chain.pretend(isNumbered: UInt32(Limits.ringEntries))
+        #expect(refused(chain, by: "_ann") { _ in } == .brokenChain)
     }
 
     @Test("the owner alone closes a ring, when nobody else is in it, and opens it again")
     func closing() throws {
         let zoneKey = Samples.key(1)
         let alone = try house.next(ring, by: "_ann", drop("_bob", "_cat", "_dan"))
-        let close = { (draft: inout RingDraft) in draft.closingZoneKey = zoneKey }
+        let close = { (draft: inout RingDraft) in draft.close(zoneKey: (zoneKey, 1)) }
         #expect(refused(by: "_ann", close) == .notAllowed)
         #expect(refused(by: "_bob", close) == .notAllowed)
         #expect(
@@ -354,10 +433,9 @@ import Testing
         let closed = try house.next(alone, by: "_ann", close)
         #expect(refused(closed, by: "_ann", add("_bob", .writer)) == nil)
         #expect(refused(closed, by: "_bob", add("_bob", .writer)) == .notAllowed)
-        var zone = house.draft()
-        zone.closingZoneKey = zoneKey
-        #expect(
-            refusal { try house.author("_ann").begin(house.zone, zone) } == .brokenChain, "a zone's ring stays open")
+        var first = house.draft()
+        close(&first)
+        #expect(refusal { try house.author("_ann").begin(house.tree, first) } == .brokenChain)
     }
 
     @Test("the owner alone ends another branch")

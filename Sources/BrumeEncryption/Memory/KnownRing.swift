@@ -17,6 +17,9 @@ package struct KnownRing: Sendable {
     }
 
     package private(set) var chain: RingChain
+    /// Branches that the owner ended. What was written with their keys is still read: its numbers are those of other
+    /// keys in ``chain``, and all of a number are tried.
+    package private(set) var endedBranches: [RingChain] = []
 
     /// A ring that this device sees for the first time, or made.
     ///
@@ -29,15 +32,17 @@ package struct KnownRing: Sendable {
 
     /// Compares what a server shows with what is known, and takes what follows.
     ///
-    /// - Parameter shown: All entries of the ring, from the first on.
+    /// - Parameters:
+    ///   - shown: All entries of the ring, from the first on. /   - ended: Branches that the server knows to be ended,
+    //each from the first entry on. A device that knew a part of one /     alone needs the rest to see that it has
+    //ended.
     /// - Throws: Where an entry that is not known is not taken. Those before it were taken.
     package mutating func meet(
-        _ shown: [SignedRingEntry], statements: StatementDirectory
+        _ shown: [SignedRingEntry], ended: [[SignedRingEntry]] = [], statements: StatementDirectory
     ) throws(EncryptionRefusal) -> Meeting {
-        guard shown.count <= Limits.ringEntries else { throw .damaged }
         let known = chain.entries
         for (known, other) in zip(known, shown) where known.entry.hash != other.entry.hash {
-            return try meetBranch(shown, at: known.entry.number, statements: statements)
+            return try meetBranch(shown, ended: ended, at: known.entry.number, statements: statements)
         }
         if shown.count < known.count { return .behind(missing: Array(known[shown.count...])) }
         if shown.count == known.count { return .same }
@@ -45,19 +50,32 @@ package struct KnownRing: Sendable {
         return .extended
     }
 
-    /// Whether another branch names the head that this device knows: then it has ended.
+    /// Whether another branch names the head of the one that this device knows: then that has ended.
     private mutating func meetBranch(
-        _ shown: [SignedRingEntry], at number: UInt32, statements: StatementDirectory
+        _ shown: [SignedRingEntry], ended: [[SignedRingEntry]], at number: UInt32, statements: StatementDirectory
     ) throws(EncryptionRefusal) -> Meeting {
-        guard shown.contains(where: { $0.entry.otherBranch == chain.head.hash }) else { return .forked(at: number) }
-        chain = try Self.chain(shown, of: chain.head.ring, statements: statements)
+        let ring = chain.head.ring
+        let named = Set(shown.map(\.entry.otherBranch))
+        var branch: RingChain?
+        if named.contains(chain.head.hash) {
+            branch = chain
+        } else {
+            let head = chain.head.hash
+            let whole = ended.first { entries in
+                named.contains(entries.last?.entry.hash ?? []) && entries.contains { $0.entry.hash == head }
+            }
+            if let whole { branch = try Self.chain(whole, of: ring, statements: statements) }
+        }
+        guard let branch else { return .forked(at: number) }
+        chain = try Self.chain(shown, of: ring, statements: statements)
+        endedBranches.append(branch)
         return .joined
     }
 
     private static func chain(
         _ signed: [SignedRingEntry], of ring: RingName, statements: StatementDirectory
     ) throws(EncryptionRefusal) -> RingChain {
-        guard let first = signed.first, signed.count <= Limits.ringEntries else { throw .damaged }
+        guard let first = signed.first else { throw .damaged }
         var chain = try RingChain(first: first, of: ring, statements: statements)
         for next in signed.dropFirst() { try chain.append(next, statements: statements) }
         return chain

@@ -18,9 +18,11 @@ package struct ZoneLives: Hashable, Sendable {
 
     /// Compares the life that a server shows with those that are known.
     ///
-    /// - Throws: `damaged` for more lives than a zone has, and for an id of another length.
-    package mutating func meet(_ ringID: [UInt8]) throws(EncryptionRefusal) -> Meeting {
-        guard ringID.count == Place.ringIDBytes else { throw .damaged }
+    /// - Parameter chain: The zone's ring, checked against the owner that the device knows: an id alone is anybody's
+    ///   word.
+    /// - Throws: `damaged` for more lives than a zone has.
+    package mutating func meet(_ chain: RingChain) throws(EncryptionRefusal) -> Meeting {
+        let ringID = chain.head.ring.place.ringID
         if ringIDs.last == ringID { return .current }
         if ringIDs.contains(ringID) { return .over }
         guard ringIDs.count < Limits.zoneLives else { throw .damaged }

@@ -24,19 +24,22 @@ package struct RingAuthor: Sendable {
 
     /// The entry behind a chain's head, with a new key.
     ///
-    /// - Parameter keys: Those that the author has: the newest is handed on, and with it all that went before.
+    /// - Parameter keys: Those that the author has of this chain: what the entry before does not give is handed on.
     /// - Returns: The chain with the entry, which is last in it.
+    /// - Throws: What every reader of the entry would refuse it with; `keyMissing` for the keys of another head.
     package func next(
         after chain: RingChain, keys: RingKeyring, _ draft: RingDraft
     ) throws(EncryptionRefusal) -> RingChain {
         let head = chain.head
-        // The one before gives the older ones; where it is missing here, each that is not is handed on.
-        let earlier = keys.current.map { [$0.number: $0.key] } ?? keys.keys
+        guard keys.headHash == head.hash else { throw .keyMissing }
+        let handedOn = keys.keys.filter {
+            keys.current == nil || $0.key == head.number || keys.unsharedNumbers.contains($0.key)
+        }
         var longer = chain
         try longer.append(
             try make(
                 ring: head.ring, number: head.number + 1, previousHash: head.hash, isPerZone: head.isPerZone,
-                hasPlainAssets: head.hasPlainAssets, earlier: earlier, draft),
+                hasPlainAssets: head.hasPlainAssets, earlier: handedOn, draft),
             statements: statements)
         return longer
     }
@@ -46,11 +49,8 @@ package struct RingAuthor: Sendable {
         earlier: [UInt32: SecretKey], _ draft: RingDraft
     ) throws(EncryptionRefusal) -> SignedRingEntry {
         let key = SecretKey.random()
-        let newest = { (keys: [UInt32: SecretKey]) in
-            Dictionary(
-                uniqueKeysWithValues: keys.sorted { $0.key > $1.key }.prefix(Limits.earlierKeys).map { ($0, $1) })
-        }
-        let handedOn = RingKeySeals.Earlier(ringKeys: newest(earlier), treeKeys: newest(draft.treeKeys))
+        let handedOn = RingKeySeals.Earlier(
+            ringKeys: Self.newest(earlier), treeKeys: Self.newest(draft.treeKeys))
         let entry = RingEntry(
             ring: ring, number: number, previousHash: previousHash, author: user, isPerZone: isPerZone,
             hasPlainAssets: hasPlainAssets, draft: draft,
@@ -63,12 +63,21 @@ package struct RingAuthor: Sendable {
         defer { message.wipe() }
         var boxes: [[UInt8]] = []
         for member in entry.members {
-            guard
-                let statement = statements.find(member.user, hash: member.statementHash, in: ring.place)?.statement
+            guard let found = statements.find(member.user, hash: member.statementHash, in: ring.place),
+                // The key must not go to keys that somebody replaced.
+                found.statement.keys == found.newest.keys
             else { throw .brokenChain }
-            boxes.append(try BoxPair.box(message, to: statement.keys.box))
+            boxes.append(try BoxPair.box(message, to: found.statement.keys.box))
         }
         for invitation in entry.openInvitations { boxes.append(try BoxPair.box(message, to: invitation.keys.box)) }
-        return SignedRingEntry(entry: entry, signature: identity.sign(SignedRingEntry.message(entry)), boxes: boxes)
+        let signature = identity.sign(SignedRingEntry.message(entry, boxes: boxes))
+        // What others would refuse to read is not made: the ring would end there.
+        return try SignedRingEntry(SignedRingEntry(entry: entry, signature: signature, boxes: boxes).bytes)
+    }
+
+    private static func newest(_ keys: [UInt32: SecretKey]) -> [UInt32: SecretKey] {
+        var newest: [UInt32: SecretKey] = [:]
+        for (number, key) in keys.sorted(by: { $0.key > $1.key }).prefix(Limits.earlierKeys) { newest[number] = key }
+        return newest
     }
 }

@@ -1,11 +1,19 @@
 /// Entries of one ring, each of which was checked against the one before and against the statements of those in it.
 ///
-/// The first is trusted if its author's chain is: it says who the owner is, and an author's identity is what a device
-/// pinned.
+/// The first is trusted no more than its author's chain, which has to be the one that the device knows of the owner,
+/// or that a link names.
 package struct RingChain: Sendable {
     package private(set) var entries: [SignedRingEntry]
 
     package var head: RingEntry { entries[entries.count - 1].entry }
+
+    /// A ring whose entries this device has checked before.
+    ///
+    /// - Precondition: There is one at least.
+    package init(kept entries: [SignedRingEntry]) {
+        precondition(!entries.isEmpty, "a ring has an entry")
+        self.entries = entries
+    }
 
     /// A ring that begins.
     package init(
@@ -26,8 +34,9 @@ package struct RingChain: Sendable {
         let entry = signed.entry
         let before = head
         guard entry.ring == before.ring, entry.isPerZone == before.isPerZone,
-            entry.hasPlainAssets == before.hasPlainAssets, before.number < .max, entry.number == before.number + 1,
-            entry.previousHash == before.hash, entry.zoneKeyNumber >= before.zoneKeyNumber
+            entry.hasPlainAssets == before.hasPlainAssets, entry.number == before.number + 1,
+            entry.number <= Limits.ringEntries, entry.previousHash == before.hash,
+            entry.zoneKeyNumber >= before.zoneKeyNumber
         else { throw .brokenChain }
         try RingRules(before: before, signed: signed, statements: statements).check()
         entries.append(signed)

@@ -3,6 +3,8 @@ package struct RingInvitation: Hashable, Sendable {
     static let idBytes = 16
 
     package let id: [UInt8]
+    /// Who made it, by the user record name. It goes with its maker, who knows the secret.
+    package let maker: String
     /// The highest role that it gives: ``RingRole/writer`` or ``RingRole/reader``.
     package let role: RingRole
     /// Whether it is good for one guest alone.
@@ -16,10 +18,12 @@ package struct RingInvitation: Hashable, Sendable {
     let makerBox: [UInt8]
 
     fileprivate init(
-        id: [UInt8], role: RingRole, isForOneGuest: Bool, isOpen: Bool, keys: PublicKeys, ownerBox: [UInt8],
+        id: [UInt8], maker: String, role: RingRole, isForOneGuest: Bool, isOpen: Bool, keys: PublicKeys,
+        ownerBox: [UInt8],
         makerBox: [UInt8]
     ) {
         self.id = id
+        self.maker = maker
         self.role = role
         self.isForOneGuest = isForOneGuest
         self.isOpen = isOpen
@@ -31,18 +35,27 @@ package struct RingInvitation: Hashable, Sendable {
     /// An invitation with a new secret.
     ///
     /// - Parameters:
-    ///   - owner: The ring's owner's identity.
-    ///   - maker: Another one's who makes it, and wants to be able to show the link again.
+    ///   - maker: Who makes it: the author of the entry that it is for.
+    ///   - makerKeys: The maker's identity, for showing the link again; nil where the owner makes it.
+    ///   - owner: The identity of the ring's owner.
     package static func make(
-        role: RingRole, isForOneGuest: Bool, isOpen: Bool, secret: LinkSecret, owner: PublicKeys, maker: PublicKeys?
+        maker: String, makerKeys: PublicKeys?, owner: PublicKeys, role: RingRole, isForOneGuest: Bool, isOpen: Bool,
+        secret: LinkSecret
     ) throws(EncryptionRefusal) -> RingInvitation {
         precondition(role == .writer || role == .reader, "an invitation makes nobody an administrator")
         let id = Sodium.randomBytes(idBytes)
         var makerBox: [UInt8] = []
-        if let maker { makerBox = try secret.box(id: id, to: maker) }
+        if let makerKeys { makerBox = try secret.box(id: id, to: makerKeys) }
         return RingInvitation(
-            id: id, role: role, isForOneGuest: isForOneGuest, isOpen: isOpen, keys: secret.pairs.publicKeys,
+            id: id, maker: maker, role: role, isForOneGuest: isForOneGuest, isOpen: isOpen,
+            keys: secret.pairs.publicKeys,
             ownerBox: try secret.box(id: id, to: owner), makerBox: makerBox)
+    }
+
+    package static func == (left: RingInvitation, right: RingInvitation) -> Bool {
+        left.id == right.id && left.maker.hasBytes(of: right.maker) && left.role == right.role
+            && left.isForOneGuest == right.isForOneGuest && left.isOpen == right.isOpen && left.keys == right.keys
+            && left.ownerBox == right.ownerBox && left.makerBox == right.makerBox
     }
 
     /// The link's secret, as its owner or its maker gets it.
@@ -54,7 +67,7 @@ package struct RingInvitation: Hashable, Sendable {
         throw .keyMissing
     }
 
-    /// Whether another one is the same but for its secret.
+    /// Whether it may stand in the place of another one, as far as its role and its flags say.
     func replaces(_ other: RingInvitation) -> Bool {
         role == other.role && isForOneGuest == other.isForOneGuest && isOpen == other.isOpen
     }
@@ -67,6 +80,7 @@ package struct RingInvitation: Hashable, Sendable {
 extension PartWriter {
     mutating func write(_ invitation: RingInvitation) {
         write(bytes: invitation.id)
+        write(text: invitation.maker)
         write(u8: invitation.role.rawValue)
         write(u8: invitation.isForOneGuest ? 1 : 0)
         write(u8: invitation.isOpen ? 1 : 0)
@@ -79,17 +93,21 @@ extension PartWriter {
 extension PartReader {
     mutating func readInvitation() throws(EncryptionRefusal) -> RingInvitation {
         let id = try readBytes(exactly: RingInvitation.idBytes)
+        let maker = try readText()
         let role = RingRole(rawValue: try readU8())
         let isForOneGuest = try readFlag()
         let isOpen = try readFlag()
         let keys = try readKeys()
         let ownerBox = try readBytes(exactly: RingInvitation.boxBytes)
         let makerBox = try readBytes(atMost: RingInvitation.boxBytes)
-        guard role == .writer || role == .reader, makerBox.isEmpty || makerBox.count == RingInvitation.boxBytes else {
+        guard AccountName.isValid(maker), let role, role == .writer || role == .reader,
+            makerBox.isEmpty || makerBox.count == RingInvitation.boxBytes
+        else {
             throw .damaged
         }
         return RingInvitation(
-            id: id, role: role!, isForOneGuest: isForOneGuest, isOpen: isOpen, keys: keys, ownerBox: ownerBox,
+            id: id, maker: maker, role: role, isForOneGuest: isForOneGuest, isOpen: isOpen, keys: keys,
+            ownerBox: ownerBox,
             makerBox: makerBox)
     }
 

@@ -38,15 +38,26 @@ enum RingKeySeals {
             plain.bytes, data: data(.earlierKeys, ring, number).bytes, key: Digest.deriveKey(key, .earlierKeysKey))
     }
 
-    static func openEarlier(_ entry: RingEntry, key: SecretKey) throws(EncryptionRefusal) -> Earlier {
-        var plain = try Seal.open(
-            entry.earlierKeys[...], data: data(.earlierKeys, entry.ring, entry.number).bytes,
-            key: Digest.deriveKey(key, .earlierKeysKey))
+    /// The keys that an entry hands on; nil where they don't open, or are not what the entries of their numbers
+    /// committed to.
+    static func openEarlier(
+        _ entry: RingEntry, before: RingEntry?, key: SecretKey, entryNumbered: (UInt32) -> RingEntry?
+    ) -> Earlier? {
+        guard
+            var plain = try? Seal.open(
+                entry.earlierKeys[...], data: data(.earlierKeys, entry.ring, entry.number).bytes,
+                key: Digest.deriveKey(key, .earlierKeysKey))
+        else { return nil }
         defer { Sodium.wipe(&plain) }
-        var reader = try PartReader(plain, .earlier)
-        let earlier = Earlier(ringKeys: try reader.readKeysByNumber(), treeKeys: try reader.readKeysByNumber())
-        try reader.end()
-        return earlier
+        guard var reader = try? PartReader(plain, .earlier),
+            let ringKeys = try? reader.readKeysByNumber(below: entry.number),
+            // A tree has keys of its own from while it was private alone.
+            let treeKeys = try? reader.readKeysByNumber(
+                below: before == nil || before!.isClosed ? UInt64(entry.zoneKeyNumber) + 1 : 1),
+            (try? reader.end()) != nil,
+            ringKeys.allSatisfy({ number, key in entryNumbered(number).map { commits($0, to: key) } == true })
+        else { return nil }
+        return Earlier(ringKeys: ringKeys, treeKeys: treeKeys)
     }
 
     static func sealClosed(ring: RingName, number: UInt32, key: SecretKey, zoneKey: SecretKey) -> [UInt8] {
@@ -65,10 +76,11 @@ enum RingKeySeals {
         else { return nil }
         defer { Sodium.wipe(&plain) }
         guard var reader = try? PartReader(plain, .closed),
-            var bytes = try? reader.readBytes(exactly: SecretKey.byteCount), (try? reader.end()) != nil
+            var bytes = try? reader.readBytes(exactly: SecretKey.byteCount)
         else { return nil }
         defer { Sodium.wipe(&bytes) }
-        let key = SecretKey(copying: bytes)
+        guard (try? reader.end()) != nil else { return nil }
+        let key = SecretKey(copying: bytes, isLocked: false)
         return commits(entry, to: key) ? key : nil
     }
 
@@ -87,14 +99,18 @@ enum RingKeySeals {
 }
 
 extension PartReader {
-    fileprivate mutating func readKeysByNumber() throws(EncryptionRefusal) -> [UInt32: SecretKey] {
+    fileprivate mutating func readKeysByNumber(below limit: some BinaryInteger) throws(EncryptionRefusal) -> [UInt32:
+        SecretKey]
+    {
         var keys: [UInt32: SecretKey] = [:]
-        let count = try readCount(0...Limits.earlierKeys)
-        for _ in 0..<count {
+        var last: UInt32 = 0
+        for _ in 0..<(try readCount(0...Limits.earlierKeys)) {
             let number = try readU32()
             var bytes = try readBytes(exactly: SecretKey.byteCount)
             defer { Sodium.wipe(&bytes) }
-            guard number > 0, keys.updateValue(SecretKey(copying: bytes), forKey: number) == nil else { throw .damaged }
+            guard number > last, number < limit else { throw .damaged }
+            keys[number] = SecretKey(copying: bytes, isLocked: false)
+            last = number
         }
         return keys
     }

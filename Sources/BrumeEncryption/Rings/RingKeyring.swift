@@ -4,6 +4,9 @@ package struct RingKeyring: Sendable {
     package private(set) var keys: [UInt32: SecretKey] = [:]
     /// A tree's own keys from while it was private, by the number of the zone's key.
     package private(set) var treeKeys: [UInt32: SecretKey] = [:]
+    /// Those that no later entry hands on to whoever has its key alone.
+    private(set) var unsharedNumbers: Set<UInt32> = []
+    let headHash: [UInt8]
     private let headNumber: UInt32
 
     /// The key that new values take; nil where it is missing: nothing is written with an older one, which somebody who
@@ -13,18 +16,23 @@ package struct RingKeyring: Sendable {
     /// Opens what can be opened, from the newest entry back, so that boxes are opened for those keys alone that no
     /// later entry hands on.
     init(_ chain: RingChain, box: (SignedRingEntry) -> SecretKey?) {
+        headHash = chain.head.hash
         headNumber = chain.head.number
+        func entry(_ number: UInt32) -> RingEntry? {
+            chain.entries.indices.contains(Int(number) - 1) ? chain.entries[Int(number) - 1].entry : nil
+        }
         for signed in chain.entries.reversed() {
-            let entry = signed.entry
-            if keys[entry.number] == nil { keys[entry.number] = box(signed) }
-            guard let key = keys[entry.number], let earlier = try? RingKeySeals.openEarlier(entry, key: key) else {
-                continue
-            }
-            for (number, key) in earlier.ringKeys where keys[number] == nil && number < entry.number {
-                // An author can write any bytes here: a key is what its own entry committed to.
-                let committed = chain.entries[Int(number - chain.entries[0].entry.number)].entry
-                if RingKeySeals.commits(committed, to: key) { keys[number] = key }
-            }
+            let number = signed.entry.number
+            let handedOn = keys.removeValue(forKey: number)
+            guard let key = handedOn ?? box(signed) else { continue }
+            // A key whose earlier ones are not what they should be is missing, too: its author is not to be followed.
+            guard
+                let earlier = RingKeySeals.openEarlier(
+                    signed.entry, before: entry(number - 1), key: key, entryNumbered: entry)
+            else { continue }
+            keys[number] = key
+            if handedOn == nil, number != headNumber { unsharedNumbers.insert(number) }
+            keys.merge(earlier.ringKeys) { known, _ in known }
             treeKeys.merge(earlier.treeKeys) { newer, _ in newer }
         }
     }

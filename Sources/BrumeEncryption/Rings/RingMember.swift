@@ -13,7 +13,7 @@ package enum RingRole: UInt8, Hashable, Sendable {
 
 /// Somebody who has a ring's key.
 package struct RingMember: Hashable, Sendable {
-    /// How a writer took somebody in: by which invitation, and with which proof.
+    /// By which invitation, and with which proof.
     package struct Joining: Hashable, Sendable {
         let invitationID: [UInt8]
         let proof: [UInt8]
@@ -29,7 +29,7 @@ package struct RingMember: Hashable, Sendable {
     /// The statement to whose identity the key is boxed.
     package let statementHash: [UInt8]
     package let role: RingRole
-    /// Set in the one entry with which a writer takes a guest in.
+    /// How a guest came in; set in the one entry that adds him.
     package let joining: Joining?
 
     package init(user: String, statementHash: [UInt8], role: RingRole, joining: Joining? = nil) {
@@ -37,6 +37,11 @@ package struct RingMember: Hashable, Sendable {
         self.statementHash = statementHash
         self.role = role
         self.joining = joining
+    }
+
+    package static func == (left: RingMember, right: RingMember) -> Bool {
+        left.user.hasBytes(of: right.user) && left.statementHash == right.statementHash && left.role == right.role
+            && left.joining == right.joining
     }
 }
 

@@ -27,6 +27,8 @@ struct RingRules {
     /// What an entry changes of the members.
     private struct Changes {
         var added: [RingMember] = []
+        /// Those of them whose name the entry before has, with another chain.
+        var replaced: Set<[UInt8]> = []
         var stayed: [(earlier: RingMember, now: RingMember)] = []
         var dropsSomebody = false
     }
@@ -34,15 +36,18 @@ struct RingRules {
     /// Rule 3: whose statements these are, and who stays.
     private func changes() throws(EncryptionRefusal) -> Changes {
         var changes = Changes()
+        let membersBefore = Dictionary((before?.members ?? []).map { (Array($0.user.utf8), $0) }) { first, _ in first }
         for member in entry.members {
             guard let now = statements.find(member.user, hash: member.statementHash, in: ring.place)?.location else {
                 throw .brokenChain
             }
-            guard let earlier = before?.member(named: member.user),
+            let name = Array(member.user.utf8)
+            guard let earlier = membersBefore[name],
                 let then = statements.find(member.user, hash: earlier.statementHash, in: ring.place)?.location,
-                then.chain == now.chain
+                then.first == now.first
             else {
                 changes.added.append(member)
+                if membersBefore[name] != nil { changes.replaced.insert(name) }
                 continue
             }
             guard now.index >= then.index else { throw .brokenChain }
@@ -57,7 +62,8 @@ struct RingRules {
         guard let author = entry.member(named: entry.author),
             let statement = statements.find(author.user, hash: author.statementHash, in: ring.place)?.statement
         else { throw .notAllowed }
-        try Signature.check(signed.signature, of: SignedRingEntry.message(entry), by: statement.keys.signing)
+        try Signature.check(
+            signed.signature, of: SignedRingEntry.message(entry, boxes: signed.boxes), by: statement.keys.signing)
         for member in changes.added {
             guard let joining = member.joining,
                 let invitation = before?.invitations.first(where: { $0.id == joining.invitationID })
@@ -74,18 +80,24 @@ struct RingRules {
         let names = Set(entry.members.map { Array($0.user.utf8) })
         let ids = Set(entry.invitations.map(\.id))
         let keys = Set(entry.invitations.flatMap { [$0.keys.signing, $0.keys.box] })
-        guard owners.count == 1, owners[0].user.hasBytes(of: ring.place.owner), names.count == entry.members.count,
+        let hasBoxes = entry.invitations.allSatisfy { $0.makerBox.isEmpty == $0.maker.hasBytes(of: ring.place.owner) }
+        guard owners.count == 1, owners[0].user.hasBytes(of: ring.place.owner), hasBoxes,
+            names.count == entry.members.count,
             ids.count == entry.invitations.count, keys.count == 2 * entry.invitations.count
         else { throw .notAllowed }
     }
 
-    /// Rule 4, and that only the owner ends another branch. Returns the author's role.
+    /// Rule 4, and what of rule 1 the owner alone does. Returns the author's role.
     private func checkAuthor(_ changes: Changes) throws(EncryptionRefusal) -> RingRole {
-        guard before != nil else { return .owner }
-        guard let author = changes.stayed.first(where: { $0.now.user.hasBytes(of: entry.author) }),
-            author.earlier.role != .reader, author.earlier.role == .owner || entry.otherBranch.isEmpty
+        guard let before else { return .owner }
+        guard let author = changes.stayed.first(where: { $0.now.user.hasBytes(of: entry.author) })?.earlier.role,
+            author != .reader
         else { throw .notAllowed }
-        return author.earlier.role
+        let isOwners =
+            !entry.otherBranch.isEmpty || entry.zoneKeyNumber != before.zoneKeyNumber
+            || entry.number > Limits.ringEntries - Limits.ringEntriesOfOwner
+        guard author == .owner || !isOwners else { throw .notAllowed }
+        return author
     }
 
     /// Rules 5 to 7. Nobody gives or takes the owner's role, and so nobody puts another in the owner's place.
@@ -97,16 +109,13 @@ struct RingRules {
             }
         }
         for member in changes.added {
-            if author == .writer {
-                guard let joining = member.joining,
-                    let invitation = before?.invitations.first(where: { $0.id == joining.invitationID }),
-                    member.role.isAtMost(invitation.role)
+            if let joining = member.joining {
+                guard let invitation = before?.invitations.first(where: { $0.id == joining.invitationID }),
+                    member.role.isAtMost(invitation.role),
+                    author != .writer || !changes.replaced.contains(Array(member.user.utf8))
                 else { throw .notAllowed }
             } else {
-                guard member.joining == nil, mayGive(author, member.role) || member.role == .owner && before == nil
-                else {
-                    throw .notAllowed
-                }
+                guard mayGive(author, member.role) || member.role == .owner && before == nil else { throw .notAllowed }
             }
         }
     }
@@ -122,24 +131,30 @@ struct RingRules {
 
     /// Rule 8.
     private func checkInvitations(_ changes: Changes, author: RingRole) throws(EncryptionRefusal) {
-        guard let before else { return }
+        guard let before else {
+            guard entry.invitations.allSatisfy({ $0.maker.hasBytes(of: entry.author) }) else { throw .notAllowed }
+            return
+        }
         let used = changes.added.compactMap(\.joining).map(\.invitationID)
         var gone = before.invitations
         var new: [RingInvitation] = []
         for invitation in entry.invitations {
             if let index = gone.firstIndex(where: { $0.id == invitation.id }) {
-                guard gone.remove(at: index) == invitation, !changes.dropsSomebody || invitation.isForOneGuest,
+                let isKept =
+                    !changes.dropsSomebody || invitation.isForOneGuest && entry.member(named: invitation.maker) != nil
+                guard gone.remove(at: index) == invitation, isKept,
                     !(invitation.isForOneGuest && used.contains(invitation.id))
                 else { throw .notAllowed }
             } else {
                 new.append(invitation)
             }
         }
+        gone.removeAll { $0.isForOneGuest }
         let earlierKeys = Set(before.invitations.flatMap { [$0.keys.signing, $0.keys.box] })
         for invitation in new {
-            guard !earlierKeys.contains(invitation.keys.signing), !earlierKeys.contains(invitation.keys.box) else {
-                throw .notAllowed
-            }
+            guard !earlierKeys.contains(invitation.keys.signing), !earlierKeys.contains(invitation.keys.box),
+                invitation.maker.hasBytes(of: entry.author)
+            else { throw .notAllowed }
             if author == .writer {
                 // In the place of one that goes because somebody is dropped.
                 guard changes.dropsSomebody, let index = gone.firstIndex(where: invitation.replaces) else {

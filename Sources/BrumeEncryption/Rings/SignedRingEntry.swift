@@ -31,15 +31,15 @@ package struct SignedRingEntry: Hashable, Sendable {
         var writer = PartWriter(.signedRingEntry, capacity: entry.bytes.count + 256 + boxes.count * 150)
         writer.write(bytes: entry.bytes)
         writer.write(bytes: signature)
-        writer.write(u32: UInt32(boxes.count))
-        for box in boxes { writer.write(bytes: box) }
+        writer.write(list: boxes)
         return writer.bytes
     }
 
-    /// What the signature is of.
-    static func message(_ entry: RingEntry) -> PartWriter {
-        var message = PartWriter(.ringSign, capacity: entry.bytes.count + 64)
+    /// What the signature is of: the boxes, too, or a server could spoil one.
+    static func message(_ entry: RingEntry, boxes: [[UInt8]]) -> PartWriter {
+        var message = PartWriter(.ringSign, capacity: entry.bytes.count + 64 + boxes.count * (4 + boxBytes))
         message.write(bytes: entry.bytes)
+        message.write(list: boxes)
         return message
     }
 
@@ -69,11 +69,13 @@ package struct SignedRingEntry: Hashable, Sendable {
         guard var plain = try? pairs.open(box) else { return nil }
         defer { Sodium.wipe(&plain) }
         guard var reader = try? PartReader(plain, .ringBox),
-            var bytes = try? reader.readBytes(exactly: SecretKey.byteCount),
-            let hash = try? reader.readBytes(exactly: Digest.byteCount), (try? reader.end()) != nil, hash == entry.hash
+            var bytes = try? reader.readBytes(exactly: SecretKey.byteCount)
         else { return nil }
         defer { Sodium.wipe(&bytes) }
-        let key = SecretKey(copying: bytes)
+        guard (try? reader.readBytes(exactly: Digest.byteCount)) == entry.hash, (try? reader.end()) != nil else {
+            return nil
+        }
+        let key = SecretKey(copying: bytes, isLocked: false)
         return RingKeySeals.commits(entry, to: key) ? key : nil
     }
 }

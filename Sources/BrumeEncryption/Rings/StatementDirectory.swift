@@ -3,7 +3,8 @@
 package struct StatementDirectory: Sendable {
     /// Where a statement stands: two of one chain can be compared.
     struct Location: Hashable {
-        let chain: Int
+        /// Hash of the chain's first statement.
+        let first: [UInt8]
         let index: Int
     }
 
@@ -12,14 +13,32 @@ package struct StatementDirectory: Sendable {
 
     package init() {}
 
-    package mutating func add(_ chain: StatementChain) { chains[chain.last.scope.account, default: []].append(chain) }
+    /// Puts in what is known of an account.
+    ///
+    /// One that goes on where a chain ends that is there takes its place. One that went on otherwise is left out:
+    /// which of the two counts is decided before, when they are met (``KnownStatements/meet(_:)``).
+    package mutating func add(_ chain: StatementChain) {
+        var others = chains[chain.last.scope.account] ?? []
+        if let index = others.firstIndex(where: {
+            $0.first.hash == chain.first.hash && $0.last.scope == chain.last.scope
+        }) {
+            if others[index].isBeginning(of: chain) { others[index] = chain }
+        } else {
+            others.append(chain)
+        }
+        chains[chain.last.scope.account] = others
+    }
 
-    /// A statement of an account in a place's container and environment; nil where there is none with this hash.
-    func find(_ user: String, hash: [UInt8], in place: Place) -> (location: Location, statement: Statement)? {
+    /// A statement of an account in a place's container and environment, with the newest of its chain; nil where there
+    /// is none with this hash.
+    func find(
+        _ user: String, hash: [UInt8], in place: Place
+    ) -> (location: Location, statement: Statement, newest: Statement)? {
         let scope = IdentityScope(account: user, container: place.container, environment: place.environment)
-        for (number, chain) in (chains[user] ?? []).enumerated() where chain.last.scope == scope {
+        for chain in chains[user] ?? [] where chain.last.scope == scope {
             if let index = chain.index(of: hash) {
-                return (Location(chain: number, index: index), chain.statements[index])
+                let location = Location(first: chain.first.hash, index: index)
+                return (location, chain.statements[index], chain.last)
             }
         }
         return nil
