@@ -321,7 +321,9 @@ import Testing
         let boxless = try RingInvitation.make(
             maker: "_bob", makerKeys: nil, owner: house["_ann"].identity.keys.publicKeys, role: .reader,
             isForOneGuest: false, isOpen: false, secret: LinkSecret())
-        #expect(refused(by: "_bob") { $0.invitations = [boxless] } == .notAllowed)
+        #expect(refused(by: "_bob") { $0.invitations = [boxless] } == .damaged)
+        let administrators = try changed(invitation) { $0[28] = 1 }
+        #expect(refused(by: "_ann") { $0.invitations = [administrators] } == .notAllowed)
         var first = house.draft(house["_bob"].member(.administrator))
         first.zoneKeyNumber = 1
         first.invitations = [try house.invitation(by: "_bob")]

@@ -255,8 +255,8 @@ import Testing
             try StatementChain.recover(signed, of: Samples.scope, code: code ?? self.code).identity.keys.publicKeys
         }
         #expect(try recovered(all) == three.identity.keys.publicKeys)
-        #expect(refusal { try recovered(all, code: RecoveryCode()) } == .keyMissing)
-        #expect(refusal { try recovered([]) } == .keyMissing)
+        #expect(refusal { try recovered(all, code: RecoveryCode()) } == .wrongCode)
+        #expect(refusal { try recovered([]) } == .brokenChain)
         #expect(refusal { try recovered([one.signed, three.signed]) } == .brokenChain)
         // With another code the old one is good for nothing, and the new one begins where it was made.
         let newCode = RecoveryCode()
@@ -271,7 +271,7 @@ import Testing
         let (other, _) = try StatementChain.recover([stranger, all[2], four.signed], of: Samples.scope, code: newCode)
         #expect(other.statements.map(\.number) == [3, 4])
         #expect(refusal { try SafetyNumber.digits(of: other, and: chain) } == .brokenChain)
-        #expect(refusal { try recovered(all + [four.signed]) } == .keyMissing)
+        #expect(refusal { try recovered(all + [four.signed]) } == .wrongCode)
         // A server that makes an identity for the code's public key lacks the anchor.
         let mallory = KeyPairs(seed: Samples.key(66))
         let statement = Statement(
@@ -282,7 +282,7 @@ import Testing
             ownSignature: mallory.sign(
                 SignedStatement.ownMessage(statement, anchor: one.signed.anchor, boxes: one.signed.boxes)),
             previousSignature: [], anchor: one.signed.anchor, boxes: one.signed.boxes)
-        #expect(refusal { try recovered([invented]) } == .keyMissing)
+        #expect(refusal { try recovered([invented]) } == .brokenChain)
         #expect(refusal { try recovered([one.signed, invented]) } == .brokenChain)
     }
 

@@ -68,7 +68,7 @@ package struct EnrollingDeviceStateMachine: Sendable {
     package mutating func done(statement: Statement) throws(EncryptionRefusal) -> [UInt8] {
         let before = end()
         guard case .confirmed(let transcript, let newDevice) = before,
-            statement.devices.contains(where: { $0.keys == newDevice })
+            statement.lists(newDevice), statement.lists(device.publicKeys)
         else { throw .damaged }
         let signature = device.sign(transcript.doneMessage(statementHash: statement.hash))
         return EnrolmentMessage.Done(statementHash: statement.hash, signature: signature).bytes

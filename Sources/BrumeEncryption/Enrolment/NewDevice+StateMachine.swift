@@ -19,12 +19,17 @@ package struct NewDeviceStateMachine: Sendable {
 
     /// - Parameter requestID: 16 random bytes that name this request.
     package init(scope: IdentityScope, device: KeyPairs, requestID: [UInt8]) {
+        self.init(
+            scope: scope, device: device, requestID: requestID,
+            random: Sodium.randomBytes(EnrolmentTranscript.randomBytes))
+    }
+
+    init(scope: IdentityScope, device: KeyPairs, requestID: [UInt8], random: [UInt8]) {
         precondition(requestID.count == EnrolmentTranscript.requestIDBytes, "a request's id has 16 bytes")
         self.scope = scope
         self.requestID = requestID
         self.device = device
-        let opening = EnrolmentMessage.Opening(
-            device: device.publicKeys, random: Sodium.randomBytes(EnrolmentTranscript.randomBytes))
+        let opening = EnrolmentMessage.Opening(device: device.publicKeys, random: random)
         state = .committed(
             opening, EnrolmentTranscript.commitment(scope: scope, requestID: requestID, to: opening))
     }
@@ -65,14 +70,14 @@ package struct NewDeviceStateMachine: Sendable {
         let before = end()
         guard case .confirmed(let transcript, let offer) = before else { throw .damaged }
         let done = try EnrolmentMessage.Done(bytes)
-        try Signature.check(
-            done.signature, of: transcript.doneMessage(statementHash: done.statementHash), by: offer.device.signing)
         let chain = statements.chain
         guard chain.last.scope == scope, let offered = chain.index(of: offer.statementHash),
             let listing = chain.index(of: done.statementHash), offered < listing,
-            chain.statements[offered].devices.contains(where: { $0.keys == offer.device }),
-            chain.statements[listing].devices.contains(where: { $0.keys == device.publicKeys })
+            chain.statements[offered].lists(offer.device), chain.statements[listing].lists(offer.device),
+            chain.statements[listing].lists(device.publicKeys)
         else { throw .brokenChain }
+        try Signature.check(
+            done.signature, of: transcript.doneMessage(statementHash: done.statementHash), by: offer.device.signing)
         let keys = try statements.signed[statements.signed.count - 1].openIdentity(as: device.boxes)
         return Identity(keys: keys, statement: chain.last)
     }

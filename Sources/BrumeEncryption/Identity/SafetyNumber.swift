@@ -3,20 +3,34 @@
 package enum SafetyNumber {
     private static let groups = 6
 
+    /// One of two accounts.
+    struct Party {
+        let scope: IdentityScope
+        let firstHash: [UInt8]
+        let keys: PublicKeys
+    }
+
     /// - Throws: `brokenChain` for a chain of which the beginning is not known here.
     package static func digits(
         of left: StatementChain, and right: StatementChain
     ) throws(EncryptionRefusal) -> String {
         guard left.first.number == 1, right.first.number == 1 else { throw .brokenChain }
+        func party(_ chain: StatementChain) -> Party {
+            Party(scope: chain.last.scope, firstHash: chain.first.hash, keys: chain.last.keys)
+        }
+        return digits(of: party(left), and: party(right))
+    }
+
+    static func digits(of left: Party, and right: Party) -> String {
         let halves = [left, right].map { hash($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         return halves.map(digits).joined()
     }
 
-    private static func hash(_ chain: StatementChain) -> [UInt8] {
+    private static func hash(_ party: Party) -> [UInt8] {
         var message = PartWriter(.safetyNumber)
-        message.write(chain.last.scope)
-        message.write(bytes: chain.first.hash)
-        message.write(chain.last.keys)
+        message.write(party.scope)
+        message.write(bytes: party.firstHash)
+        message.write(party.keys)
         return Digest.hash(message)
     }
 

@@ -38,7 +38,7 @@ package struct SignedStatement: Hashable, Sendable {
         self.boxes = boxes
         guard boxCount == statement.boxKeys.count,
             previousSignature.isEmpty || previousSignature.count == Signature.byteCount,
-            anchor.isEmpty || anchor.count == Digest.byteCount
+            previousSignature.isEmpty == (statement.number == 1), anchor.isEmpty || anchor.count == Digest.byteCount
         else { throw .damaged }
     }
 

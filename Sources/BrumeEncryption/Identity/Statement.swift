@@ -84,6 +84,8 @@ package struct Statement: Hashable, Sendable {
         else { throw .damaged }
     }
 
+    func lists(_ device: PublicKeys) -> Bool { devices.contains { $0.keys == device } }
+
     /// Those to whom the identity's seed is boxed, in the order of the boxes.
     var boxKeys: [[UInt8]] { devices.map(\.keys.box) + [codeKey] }
 

@@ -45,7 +45,7 @@ package struct StatementChain: Hashable, Sendable {
             throw .brokenChain
         }
         // Whoever goes must not have the identity any more.
-        let keepsAll = last.devices.allSatisfy { device in statement.devices.contains { $0.keys == device.keys } }
+        let keepsAll = last.devices.allSatisfy { statement.lists($0.keys) }
         guard keepsAll && statement.codeKey == last.codeKey || !isSameIdentity else { throw .brokenChain }
         try signed.checkOwnSignature()
         try Signature.check(
@@ -88,17 +88,20 @@ package struct StatementChain: Hashable, Sendable {
     /// to follow. A device that was removed can still have gone on from there: whoever recovers compares the devices
     /// that are listed.
     ///
-    /// - Throws: `keyMissing` where no statement has this code's anchor.
+    /// - Throws: `wrongCode` where the last statement lists another code.
     package static func recover(
         _ signed: [SignedStatement], of scope: IdentityScope, code: RecoveryCode
     ) throws(EncryptionRefusal) -> (chain: StatementChain, identity: Identity) {
+        guard !signed.isEmpty, signed.count <= Limits.statements, signed.allSatisfy({ $0.statement.scope == scope })
+        else { throw .brokenChain }
         let paper = code.paperKey(scope)
-        guard signed.count <= Limits.statements,
-            let anchored = signed.lastIndex(where: { signed in
-                signed.statement.codeKey == paper.publicKey && signed.statement.scope == scope
-                    && Sodium.isEqual(signed.anchor, code.anchor(statementHash: signed.statement.hash))
-            }), let last = signed.last
-        else { throw .keyMissing }
+        let last = signed[signed.count - 1]
+        guard last.statement.codeKey == paper.publicKey else { throw .wrongCode }
+        var anchored = signed.count - 1
+        while anchored > 0, signed[anchored - 1].statement.codeKey == paper.publicKey { anchored -= 1 }
+        let anchor = code.anchor(statementHash: signed[anchored].statement.hash)
+        guard Sodium.isEqual(signed[anchored].anchor, anchor) else { throw .brokenChain }
+        try signed[anchored].checkOwnSignature()
         var begin = anchored
         while begin > 0, signed[begin - 1].statement.hash == signed[begin].statement.previousHash { begin -= 1 }
         var chain = StatementChain(kept: signed[begin...anchored].map(\.statement))

@@ -75,7 +75,7 @@ package struct KnownRing: Sendable {
     private static func chain(
         _ signed: [SignedRingEntry], of ring: RingName, statements: StatementDirectory
     ) throws(EncryptionRefusal) -> RingChain {
-        guard let first = signed.first else { throw .damaged }
+        guard let first = signed.first else { throw .brokenChain }
         var chain = try RingChain(first: first, of: ring, statements: statements)
         for next in signed.dropFirst() { try chain.append(next, statements: statements) }
         return chain

@@ -37,7 +37,7 @@ package struct KnownStatements: Hashable, Sendable {
     package init(
         _ signed: [SignedStatement], of scope: IdentityScope, trust: Trust
     ) throws(EncryptionRefusal) {
-        guard let first = signed.first else { throw .damaged }
+        guard let first = signed.first else { throw .brokenChain }
         var chain = try StatementChain(first: first, of: scope)
         for next in signed.dropFirst() { try chain.append(next) }
         self.signed = signed

@@ -44,9 +44,8 @@ struct PartReader {
 
     /// Format and suite, which stand in front of what is stored.
     mutating func readFormat() throws(EncryptionRefusal) {
-        let format = try readU8()
-        let suite = try readU8()
-        guard format == Suite.format, suite == Suite.suite else { throw .newer }
+        try Suite.check(bytes[offset...].prefix(2))
+        offset += 2
     }
 
     /// Nothing may stand behind the last part.

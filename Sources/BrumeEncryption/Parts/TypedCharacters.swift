@@ -2,18 +2,21 @@
 /// like digits.
 enum TypedCharacters {
     static let bits = 5
-    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+    /// What may stand anywhere between the others.
+    private static let passedOver = Array("- \t\r\n".utf8)
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
     /// What was typed; nil where a character means nothing.
     static func values(_ text: String) -> [UInt8]? {
         var values: [UInt8] = []
         values.reserveCapacity(text.utf8.count)
-        for character in text.uppercased() where character != "-" && !character.isWhitespace {
-            let digit: Character =
-                switch character {
-                case "I", "L": "1"
-                case "O": "0"
-                default: character
+        for character in text.utf8 where !passedOver.contains(character) {
+            let isSmall = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character)
+            let digit =
+                switch isSmall ? character - 32 : character {
+                case UInt8(ascii: "I"), UInt8(ascii: "L"): UInt8(ascii: "1")
+                case UInt8(ascii: "O"): UInt8(ascii: "0")
+                case let other: other
                 }
             guard let value = alphabet.firstIndex(of: digit) else { return nil }
             values.append(UInt8(value))
@@ -21,7 +24,7 @@ enum TypedCharacters {
         return values
     }
 
-    static func text(_ values: [UInt8]) -> String { String(values.map { alphabet[Int($0)] }) }
+    static func text(_ values: [UInt8]) -> String { String(decoding: values.map { alphabet[Int($0)] }, as: UTF8.self) }
 }
 
 /// Numbers of some bits each, the first ones first, from groups of five bits.

@@ -33,14 +33,17 @@ package struct LinkSecret: Sendable {
         return try BoxPair.box(message, to: identity.box)
     }
 
-    init(box: [UInt8], id: [UInt8], identity: KeyPairs) throws(EncryptionRefusal) {
+    /// What a box holds that was made for an identity: the invitation's id, and the secret.
+    static func open(
+        _ box: [UInt8], as identity: KeyPairs
+    ) throws(EncryptionRefusal) -> (id: [UInt8], secret: LinkSecret) {
         var plain = try identity.open(box)
         defer { Sodium.wipe(&plain) }
         var reader = try PartReader(plain, .linkBox)
-        guard try reader.readBytes(exactly: RingInvitation.idBytes) == id else { throw .damaged }
+        let id = try reader.readBytes(exactly: RingInvitation.idBytes)
         var seed = try reader.readBytes(exactly: SecretKey.byteCount)
         defer { Sodium.wipe(&seed) }
         try reader.end()
-        self.init(seed: SecretKey(copying: seed))
+        return (id, LinkSecret(seed: SecretKey(copying: seed)))
     }
 }

@@ -59,10 +59,12 @@ package struct RingChain: Sendable {
     }
 
     /// Those that whoever has the zone's keys has of a ring that was closed.
-    package func keys(ofZone zoneKeys: RingKeyring) -> RingKeyring {
+    package func keys(ofZone zone: RingKeyring) -> RingKeyring { keys(zoneKeys: zone.keys) }
+
+    func keys(zoneKeys: [UInt32: SecretKey]) -> RingKeyring {
         RingKeyring(self) { signed in
             let entry = signed.entry
-            return zoneKeys.keys[entry.zoneKeyNumber].flatMap { RingKeySeals.openClosed(entry, zoneKey: $0) }
+            return zoneKeys[entry.zoneKeyNumber].flatMap { RingKeySeals.openClosed(entry, zoneKey: $0) }
         }
     }
 }

@@ -84,7 +84,7 @@ package struct RingEntry: Hashable, Sendable {
         zoneKeyNumber = try reader.readU32()
         isClosed = try reader.readFlag()
         commitment = try reader.readBytes(exactly: Digest.byteCount)
-        earlierKeys = try reader.readBytes(atMost: RingKeySeals.earlierKeysBytes)
+        earlierKeys = try reader.readBytes(atMost: RingKeySeals.earlierKeysBytesMax)
         closedKey = try reader.readBytes(atMost: RingKeySeals.closedKeyBytes)
         var members: [RingMember] = []
         for _ in 0..<(try reader.readCount(1...Limits.members)) { members.append(try reader.readMember()) }
@@ -97,7 +97,9 @@ package struct RingEntry: Hashable, Sendable {
         hash = Self.hash(bytes)
         let isZones = ring.root == nil
         guard number > 0, otherBranch.isEmpty || otherBranch.count == Digest.byteCount, AccountName.isValid(author),
+            invitations.allSatisfy({ $0.makerBox.isEmpty == $0.maker.hasBytes(of: ring.place.owner) }),
             isZones || !isPerZone, isZones == (zoneKeyNumber == 0), !isZones || !isClosed,
+            RingKeySeals.canBeEarlierKeys(byteCount: earlierKeys.count),
             closedKey.count == (isClosed ? RingKeySeals.closedKeyBytes : 0)
         else { throw .damaged }
     }

@@ -61,8 +61,9 @@ package struct RingInvitation: Hashable, Sendable {
     /// The link's secret, as its owner or its maker gets it.
     package func openSecret(as identity: KeyPairs) throws(EncryptionRefusal) -> LinkSecret {
         for box in [ownerBox, makerBox] where !box.isEmpty {
-            guard let secret = try? LinkSecret(box: box, id: id, identity: identity) else { continue }
-            if secret.pairs.publicKeys == keys { return secret }
+            // A maker can put anything into the owner's box: it is shown if it is this invitation's.
+            guard let (id, secret) = try? LinkSecret.open(box, as: identity) else { continue }
+            if id == self.id, secret.pairs.publicKeys == keys { return secret }
         }
         throw .keyMissing
     }
@@ -100,8 +101,7 @@ extension PartReader {
         let keys = try readKeys()
         let ownerBox = try readBytes(exactly: RingInvitation.boxBytes)
         let makerBox = try readBytes(atMost: RingInvitation.boxBytes)
-        guard AccountName.isValid(maker), let role, role == .writer || role == .reader,
-            makerBox.isEmpty || makerBox.count == RingInvitation.boxBytes
+        guard AccountName.isValid(maker), let role, makerBox.isEmpty || makerBox.count == RingInvitation.boxBytes
         else {
             throw .damaged
         }

@@ -7,8 +7,13 @@ enum RingKeySeals {
     }
 
     private static let keyBytes = 4 + 4 + SecretKey.byteCount
-    static let earlierKeysBytes =
-        4 + Label.earlier.text.utf8.count + 2 * (4 + Limits.earlierKeys * keyBytes) + Seal.overheadBytes
+    /// Those of no earlier keys.
+    private static let noEarlierKeysBytes = 4 + Label.earlier.text.utf8.count + 2 * 4 + Seal.overheadBytes
+    static let earlierKeysBytesMax = noEarlierKeysBytes + 2 * Limits.earlierKeys * keyBytes
+
+    static func canBeEarlierKeys(byteCount: Int) -> Bool {
+        byteCount >= noEarlierKeysBytes && (byteCount - noEarlierKeysBytes) % keyBytes == 0
+    }
     static let closedKeyBytes = 4 + Label.closed.text.utf8.count + 4 + SecretKey.byteCount + Seal.overheadBytes
 
     static func commitment(ring: RingName, number: UInt32, key: SecretKey) -> [UInt8] {

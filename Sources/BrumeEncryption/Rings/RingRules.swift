@@ -80,8 +80,7 @@ struct RingRules {
         let names = Set(entry.members.map { Array($0.user.utf8) })
         let ids = Set(entry.invitations.map(\.id))
         let keys = Set(entry.invitations.flatMap { [$0.keys.signing, $0.keys.box] })
-        let hasBoxes = entry.invitations.allSatisfy { $0.makerBox.isEmpty == $0.maker.hasBytes(of: ring.place.owner) }
-        guard owners.count == 1, owners[0].user.hasBytes(of: ring.place.owner), hasBoxes,
+        guard owners.count == 1, owners[0].user.hasBytes(of: ring.place.owner),
             names.count == entry.members.count,
             ids.count == entry.invitations.count, keys.count == 2 * entry.invitations.count
         else { throw .notAllowed }
@@ -131,12 +130,9 @@ struct RingRules {
 
     /// Rule 8.
     private func checkInvitations(_ changes: Changes, author: RingRole) throws(EncryptionRefusal) {
-        guard let before else {
-            guard entry.invitations.allSatisfy({ $0.maker.hasBytes(of: entry.author) }) else { throw .notAllowed }
-            return
-        }
+        let before = before?.invitations ?? []
         let used = changes.added.compactMap(\.joining).map(\.invitationID)
-        var gone = before.invitations
+        var gone = before
         var new: [RingInvitation] = []
         for invitation in entry.invitations {
             if let index = gone.firstIndex(where: { $0.id == invitation.id }) {
@@ -150,10 +146,10 @@ struct RingRules {
             }
         }
         gone.removeAll { $0.isForOneGuest }
-        let earlierKeys = Set(before.invitations.flatMap { [$0.keys.signing, $0.keys.box] })
+        let earlierKeys = Set(before.flatMap { [$0.keys.signing, $0.keys.box] })
         for invitation in new {
             guard !earlierKeys.contains(invitation.keys.signing), !earlierKeys.contains(invitation.keys.box),
-                invitation.maker.hasBytes(of: entry.author)
+                invitation.maker.hasBytes(of: entry.author), [.writer, .reader].contains(invitation.role)
             else { throw .notAllowed }
             if author == .writer {
                 // In the place of one that goes because somebody is dropped.
@@ -163,7 +159,7 @@ struct RingRules {
                 gone.remove(at: index)
             }
         }
-        for invitation in before.invitations where invitation.isForOneGuest {
+        for invitation in before where invitation.isForOneGuest {
             guard used.count(where: { $0 == invitation.id }) <= 1 else { throw .notAllowed }
         }
     }

@@ -22,11 +22,20 @@ package struct PublicKeys: Hashable, Sendable {
         try Self.check(box: box)
     }
 
+    /// Whether a number is below 2^255 − 19: others are another way of writing one that is.
+    private static func isBelowField(_ key: [UInt8]) -> Bool {
+        guard key[byteCount - 1] >= 0x7f, key[1..<byteCount - 1].allSatisfy({ $0 == 0xff }) else {
+            return key[byteCount - 1] <= 0x7f
+        }
+        return key[byteCount - 1] == 0x7f && key[0] < 0xed
+    }
+
     static func check(box key: [UInt8]) throws(EncryptionRefusal) {
         Sodium.start()
         let number = [UInt8](repeating: 1, count: Self.byteCount)
         var product = number
-        guard key.count == Self.byteCount, crypto_scalarmult_curve25519(&product, number, key) == 0 else {
+        guard key.count == Self.byteCount, isBelowField(key), crypto_scalarmult_curve25519(&product, number, key) == 0
+        else {
             throw .damaged
         }
     }

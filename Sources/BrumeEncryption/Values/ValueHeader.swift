@@ -25,8 +25,7 @@ package struct ValueHeader: Hashable, Sendable {
     ///
     /// - Throws: `newer`, and `damaged` for what no device writes.
     package init(of value: [UInt8]) throws(EncryptionRefusal) {
-        guard value.count >= 2 else { throw .damaged }
-        guard value[0] == Suite.format, value[1] == Suite.suite else { throw .newer }
+        try Suite.check(value)
         guard value.count >= Self.byteCount, let kind = Tree.Kind(rawValue: value[18]) else { throw .damaged }
         treeID = Array(value[2..<18])
         self.kind = kind
