@@ -1,0 +1,1 @@
+"""The vectors of the formats of encryption: makes them, and checks a file of them; see `__main__`."""
