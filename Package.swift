@@ -119,7 +119,7 @@ let package = Package(
             path: "Fuzz/BrumeFuzz"),
 
         tests("BrumeModelTests", ["BrumeRandom", "BrumeModel"]),
-        tests("BrumeEncryptionTests", ["BrumeEncryption"]),
+        tests("BrumeEncryptionTests", ["BrumeEncryption", "CSodium"]),
         tests("BrumeRecordTests", ["BrumeModel", "BrumeRecord", "BrumeTestKit", "CBrumeProto"]),
         tests(
             "BrumeProtocolTests",
@@ -156,7 +156,8 @@ let package = Package(
         tests(
             "BrumeCommandTests",
             [
-                "BrumeLock", "BrumeRandom", "brume", "BrumeLoad", "BrumeKit", "BrumeAdmin", "BrumeServer", "BrumeStore",
+                "BrumeLock", "BrumeRandom", "BrumeEncryption", "brume", "BrumeLoad", "BrumeKit", "BrumeAdmin",
+                "BrumeServer", "BrumeStore",
                 "BrumeSystem", "BrumeModel", "BrumeTestKit",
             ]),
     ],
