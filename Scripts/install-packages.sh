@@ -5,7 +5,7 @@
 set -euo pipefail
 
 build=(libprotobuf-c-dev protobuf-c-compiler libprotobuf-dev libssl-dev libzstd-dev libicu-dev libsqlite3-dev libmicrohttpd-dev libsodium-dev pkg-config make)
-test=(protobuf-compiler python3-protobuf openssl)
+test=(protobuf-compiler python3-protobuf python3-nacl openssl)
 demo=(iso-codes tzdata)
 packages=("${build[@]}" "${test[@]}" "${demo[@]}")
 
