@@ -113,6 +113,14 @@ import Testing
         let good = Samples.device(1).publicKeys
         try good.check()
         // Of order 1, 2 and 4 on one curve or the other, and a point that is written as a number above the field's.
+        var high = good.box
+        high[31] |= 0x80
+        #expect(
+            refusal { try PublicKeys(signing: good.signing, box: high).check() } == .damaged,
+            "another way of writing it")
+        let nine = [0xed + 9] + [UInt8](repeating: 0xff, count: 30) + [0x7f]
+        #expect(refusal { try PublicKeys(signing: good.signing, box: nine).check() } == .damaged, "9, above the field")
+        try PublicKeys(signing: good.signing, box: [9] + zeros).check()
         let none: [[UInt8]] = [
             [], [0] + zeros, [1] + zeros, [0xec] + [UInt8](repeating: 0xff, count: 30) + [0x7f],
             [0xed] + [UInt8](repeating: 0xff, count: 30) + [0x7f], Array(good.box.dropLast()), good.box + [0],

@@ -162,6 +162,23 @@ import Testing
         (new, old, code) = try opened()
         try new.typed(old.typed(code).code)
         #expect(refusal { try old.done(statement: halves.signed.statement) } == .damaged)
+        // The same signed all the same, and a statement in which the device that says so is not listed any more.
+        let two = try ann.identity.adding(device: Samples.device(8).publicKeys, deviceName: "")
+        let three = try two.identity.replacingKeys(withoutDevices: [phone.publicKeys])
+        let four = try three.identity.adding(device: laptop.publicKeys, deviceName: "")
+        for statements in [
+            try known(ann.signed, halves.signed), try known(ann.signed, two.signed, three.signed, four.signed),
+        ] {
+            let listing = statements.chain.last
+            var (machine, device, code) = try opened()
+            let otherCode = try device.typed(code).code
+            #expect(refusal { try device.done(statement: listing) } == .damaged)
+            try machine.typed(otherCode)
+            let transcript = try #require(machine.transcript)
+            let signature = phone.sign(transcript.doneMessage(statementHash: listing.hash))
+            let done = EnrolmentMessage.Done(statementHash: listing.hash, signature: signature).bytes
+            #expect(refusal { try machine.take(done: done, statements: statements) } == .brokenChain)
+        }
         // Removed again before it came to that.
         let removed = try next.identity.replacingKeys(withoutDevices: [laptop.publicKeys])
         (new, old, code) = try opened()

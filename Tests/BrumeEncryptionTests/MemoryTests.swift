@@ -134,6 +134,8 @@ import Testing
         #expect(try lives.meet(life(1)) == .over)
         lives = ZoneLives(ringIDs: lives.ringIDs)
         #expect(try lives.meet(life(2)) == .current)
+        let tree = try house.begun(house.draft())
+        #expect(refusal { try lives.meet(tree) } == .damaged, "a tree's ring is no zone's")
         lives = ZoneLives(ringIDs: [[UInt8]](repeating: [9], count: Limits.zoneLives))
         #expect(refusal { try lives.meet(life(3)) } == .damaged)
     }

@@ -16,9 +16,10 @@ import Testing
     }
 
     private func refused(
-        _ chain: RingChain? = nil, by name: String, _ change: (inout RingDraft) throws -> Void
+        _ chain: RingChain? = nil, by name: String, in house: Household? = nil,
+        _ change: (inout RingDraft) throws -> Void
     ) -> EncryptionRefusal? {
-        refusal { try house.next(chain ?? ring, by: name, change) }
+        refusal { try (house ?? self.house).next(chain ?? ring, by: name, change) }
     }
 
     private func index(_ name: String, _ draft: RingDraft) -> Int { draft.members.firstIndex { $0.user == name }! }
@@ -354,9 +355,10 @@ import Testing
         let owner = house["_ann"].identity.keys.publicKeys
         for name in ["_ann", "_bob", "_cat"] {
             let dropped = try house.next(chain, by: name) { draft in
-                let secrets = try draft.drop(
-                    ["_dan"], owner: owner, author: name,
-                    authorKeys: name == "_ann" ? nil : house[name].identity.keys.publicKeys)
+                draft.drop(["_dan"])
+                #expect(draft.invitations == [one] && draft.endedLinks == [many])
+                let keys = name == "_ann" ? nil : house[name].identity.keys.publicKeys
+                let secrets = try draft.replaceLinks(owner: owner, author: name, authorKeys: keys)
                 #expect(secrets.count == 1)
             }
             let invitations = dropped.head.invitations
@@ -401,11 +403,46 @@ import Testing
         }
         #expect(refused(chain, by: "_ann", drop("_bob")) == .notAllowed)
         #expect(refused(chain, by: "_ann", drop("_dan")) == nil)
-        let dropped = try house.next(chain, by: "_ann") {
-            _ = try $0.drop(
-                ["_bob"], owner: house["_ann"].identity.keys.publicKeys, author: "_ann", authorKeys: nil)
-        }
+        let dropped = try house.next(chain, by: "_ann") { $0.drop(["_bob"]) }
         #expect(dropped.head.invitations == [anns])
+        // Also where he comes back with another identity.
+        var house = house
+        try house.begin("_bob")
+        for (kept, refusal) in [([bobs, anns], EncryptionRefusal.notAllowed), ([anns], nil)] {
+            let asBob = refused(chain, by: "_ann", in: house) {
+                $0.members[1] = house["_bob"].member(.administrator)
+                $0.invitations = kept
+            }
+            #expect(asBob == refusal)
+        }
+    }
+
+    @Test("no link that old keys open is kept where somebody has new ones, and others come in their places")
+    func linksOfOldKeys() throws {
+        let many = try house.invitation(isOpen: true)
+        let anns = try house.invitation(isForOneGuest: true)
+        let bobs = try house.invitation(isForOneGuest: true, by: "_bob")
+        let before = try house.next(ring, by: "_ann") { $0.invitations = [many, anns] }
+        let chain = try house.next(before, by: "_bob") { $0.invitations.append(bobs) }
+        for (name, kept) in [("_dan", [anns, bobs]), ("_bob", [anns]), ("_ann", [])] {
+            var house = house
+            let old = house[name].identities
+            try house.replaceKeys(of: name)
+            let owner = house["_ann"].identity.keys.publicKeys
+            let next = try house.next(chain, by: "_ann") { draft in
+                #expect(draft.invitations == kept)
+                let secrets = try draft.replaceLinks(owner: owner, author: "_ann", authorKeys: nil)
+                #expect(secrets.count == 1)
+            }
+            #expect(next.head.invitations.count == kept.count + 1)
+            #expect(!next.head.invitations.contains { link in old.contains { (try? link.openSecret(as: $0)) != nil } })
+            for link in [many, anns, bobs] where !kept.contains(link) {
+                #expect(refused(chain, by: "_ann", in: house) { $0.invitations = [link] } == .notAllowed)
+            }
+            // A writer may do the same.
+            let writers = try house.invitation(isOpen: true, by: "_cat")
+            #expect(refused(chain, by: "_cat", in: house) { $0.invitations = kept + [writers] } == nil)
+        }
     }
 
     @Test("the last entries that a ring can have are the owner's, and there are no more")
@@ -416,6 +453,10 @@ import Testing
         for (name, refusal) in [("_bob", EncryptionRefusal.notAllowed), ("_cat", .notAllowed), ("_ann", nil)] {
             #expect(refused(chain, by: name) { _ in } == refusal)
         }
+        try chain.pretend(isNumbered: UInt32(last - 1))
+        #expect(refused(chain, by: "_bob") { _ in } == nil)
+        try chain.pretend(isNumbered: UInt32(Limits.ringEntries - 1))
+        #expect(refused(chain, by: "_ann") { _ in } == nil)
         try chain.pretend(isNumbered: UInt32(Limits.ringEntries))
         #expect(refused(chain, by: "_ann") { _ in } == .brokenChain)
     }

@@ -82,6 +82,9 @@ import Testing
     func notMade() throws {
         let ann = house.author("_ann")
         #expect(refusal { try ann.begin(house.tree, house.draft()) } == .damaged)
+        var far = house.draft()
+        far.zoneKeyNumber = 16_385
+        #expect(refusal { try ann.begin(house.tree, far) } == .damaged)
         var draft = house.draft()
         draft.invitations = try (0..<33).map { _ in try house.invitation() }
         #expect(refusal { try ann.begin(house.zone, draft) } == .damaged)

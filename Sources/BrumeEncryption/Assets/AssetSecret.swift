@@ -31,7 +31,7 @@ package struct AssetSecret: Sendable {
         try reader.end()
         guard let layout = AssetLayout(length: length) else { throw .damaged }
         self.layout = layout
-        self.key = SecretKey(copying: key)
+        self.key = SecretKey(copying: key, isLocked: false)
     }
 
     /// The bytes for the encrypted value; the caller wipes them.

@@ -40,6 +40,14 @@ package struct NewDeviceStateMachine: Sendable {
         return commitment.bytes
     }
 
+    /// What the two devices said; nil before they did.
+    var transcript: EnrolmentTranscript? {
+        switch state {
+        case .opened(let transcript, _), .confirmed(let transcript, _): transcript
+        case .committed, .ended: nil
+        }
+    }
+
     /// The account's device answered. The message for it, and the code that a person types into it.
     package mutating func take(offer bytes: [UInt8]) throws(EncryptionRefusal) -> (opening: [UInt8], code: String) {
         let before = end()
@@ -78,6 +86,7 @@ package struct NewDeviceStateMachine: Sendable {
         else { throw .brokenChain }
         try Signature.check(
             done.signature, of: transcript.doneMessage(statementHash: done.statementHash), by: offer.device.signing)
+        guard chain.last.lists(device.publicKeys) else { throw .keyMissing }
         let keys = try statements.signed[statements.signed.count - 1].openIdentity(as: device.boxes)
         return Identity(keys: keys, statement: chain.last)
     }

@@ -58,7 +58,7 @@ package struct Identity: Sendable {
                 ? [] : EarlierSeed.seal(keys, for: newKeys, behind: statement.hash))
         let signed = try Self.sign(
             next, by: newKeys, before: keys, anchor: code?.anchor(statementHash: next.hash) ?? [])
-        // What others would refuse is not made: a chain that has it would end there.
+        // What others would refuse is not made, as far as this statement shows: a chain that has it would end there.
         var chain = StatementChain(kept: [statement])
         try chain.append(signed)
         return (Identity(keys: newKeys, statement: next), signed)

@@ -6,8 +6,9 @@ package struct StatementChain: Hashable, Sendable {
     package private(set) var statements: [Statement]
     /// Where a statement of a hash stands.
     private var indices: [[UInt8]: Int] = [:]
-    /// Keys that the identity and the code had: none of them comes back.
+    /// Keys that the identity had, and the code: none of them comes back.
     private var usedKeys: Set<[UInt8]> = []
+    private var usedCodes: Set<[UInt8]> = []
 
     package var first: Statement { statements[0] }
     package var last: Statement { statements[statements.count - 1] }
@@ -37,7 +38,7 @@ package struct StatementChain: Hashable, Sendable {
         guard statements.count < Limits.statements, statement.scope == last.scope, last.number < .max,
             statement.number == last.number + 1, statement.previousHash == last.hash,
             signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
-            statement.codeKey == last.codeKey || !usedKeys.contains(statement.codeKey)
+            statement.codeKey == last.codeKey || !usedCodes.contains(statement.codeKey)
         else { throw .brokenChain }
         let keys = [statement.keys.signing, statement.keys.box]
         let isSameIdentity = statement.keys == last.keys
@@ -55,12 +56,16 @@ package struct StatementChain: Hashable, Sendable {
 
     private mutating func take(_ statement: Statement) {
         indices[statement.hash] = statements.count
-        usedKeys.formUnion([statement.keys.signing, statement.keys.box, statement.codeKey])
+        usedKeys.formUnion([statement.keys.signing, statement.keys.box])
+        usedCodes.insert(statement.codeKey)
         statements.append(statement)
     }
 
     /// Where a statement of this hash stands in the chain.
     func index(of hash: [UInt8]) -> Int? { indices[hash] }
+
+    /// Whether another chain has all of this one.
+    func isEnd(of other: StatementChain) -> Bool { other.index(of: last.hash) != nil }
 
     /// Whether another chain goes on where this one ends, or is the same.
     func isBeginning(of other: StatementChain) -> Bool {

@@ -33,9 +33,9 @@ package struct KnownRing: Sendable {
     /// Compares what a server shows with what is known, and takes what follows.
     ///
     /// - Parameters:
-    ///   - shown: All entries of the ring, from the first on. /   - ended: Branches that the server knows to be ended,
-    //each from the first entry on. A device that knew a part of one /     alone needs the rest to see that it has
-    //ended.
+    ///   - shown: All entries of the ring, from the first on.
+    ///   - ended: Branches that the server knows to be ended, each from the first entry on. A device that knew a part
+    ///     of one alone needs the rest to see that it has ended.
     /// - Throws: Where an entry that is not known is not taken. Those before it were taken.
     package mutating func meet(
         _ shown: [SignedRingEntry], ended: [[SignedRingEntry]] = [], statements: StatementDirectory

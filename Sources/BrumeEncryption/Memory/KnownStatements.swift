@@ -53,7 +53,6 @@ package struct KnownStatements: Hashable, Sendable {
     /// - Parameter shown: All of the account's statements, from the first on.
     /// - Throws: Where a statement that is not known does not follow. Those before it were taken.
     package mutating func meet(_ shown: [SignedStatement]) throws(EncryptionRefusal) -> Meeting {
-        guard shown.count <= Limits.statements else { throw .damaged }
         for (known, shown) in zip(signed, shown) where known.statement.hash != shown.statement.hash {
             return .forked(at: known.statement.number)
         }

@@ -20,8 +20,9 @@ package struct ZoneLives: Hashable, Sendable {
     ///
     /// - Parameter chain: The zone's ring, checked against the owner that the device knows: an id alone is anybody's
     ///   word.
-    /// - Throws: `damaged` for more lives than a zone has.
+    /// - Throws: `damaged` for a tree's ring, and for more lives than a zone has.
     package mutating func meet(_ chain: RingChain) throws(EncryptionRefusal) -> Meeting {
+        guard chain.head.ring.root == nil else { throw .damaged }
         let ringID = chain.head.ring.place.ringID
         if ringIDs.last == ringID { return .current }
         if ringIDs.contains(ringID) { return .over }

@@ -30,7 +30,7 @@ package struct LinkFragment: Sendable {
         var seed = Array(bytes[Self.ownerBytes...])
         defer { Sodium.wipe(&seed) }
         owner = Array(bytes[..<Self.ownerBytes])
-        secret = LinkSecret(seed: SecretKey(copying: seed))
+        secret = LinkSecret(seed: SecretKey(copying: seed, isLocked: false))
         title = parts.count == 3 ? String(decoding: parts[2], as: UTF8.self) : nil
     }
 

@@ -44,6 +44,6 @@ package struct LinkSecret: Sendable {
         var seed = try reader.readBytes(exactly: SecretKey.byteCount)
         defer { Sodium.wipe(&seed) }
         try reader.end()
-        return (id, LinkSecret(seed: SecretKey(copying: seed)))
+        return (id, LinkSecret(seed: SecretKey(copying: seed, isLocked: false)))
     }
 }

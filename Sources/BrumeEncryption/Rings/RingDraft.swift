@@ -10,6 +10,10 @@ package struct RingDraft: Sendable {
     package var otherBranch: [UInt8] = []
     /// The zone's newest key where the ring is to be closed.
     package private(set) var closingZoneKey: SecretKey?
+    /// The links for many that go since somebody does.
+    package private(set) var endedLinks: [RingInvitation] = []
+    /// The ring's owner; empty in a draft of a first entry, which ends no links.
+    private var owner = ""
 
     package init(members: [RingMember], invitations: [RingInvitation] = [], zoneKeyNumber: UInt32 = 0) {
         self.members = members
@@ -18,44 +22,65 @@ package struct RingDraft: Sendable {
     }
 
     /// The same members and invitations as in an entry, each member with the newest statement that is known: the key
-    /// must not go to keys that somebody replaced, as after a device was lost.
+    /// must not go to keys that somebody replaced, as after a device was lost. Neither does a link that those keys
+    /// open: ``replaceLinks(owner:author:authorKeys:)`` puts others in their places.
     package init(after entry: RingEntry, statements: StatementDirectory) {
-        members = entry.members.map { member in
-            let newest = statements.find(member.user, hash: member.statementHash, in: entry.ring.place)?.newest
-            return RingMember(user: member.user, statementHash: newest?.hash ?? member.statementHash, role: member.role)
-        }
+        members = []
         invitations = entry.invitations
         zoneKeyNumber = entry.zoneKeyNumber
+        var renewed: [String] = []
+        for member in entry.members {
+            let found = statements.find(member.user, hash: member.statementHash, in: entry.ring.place)
+            members.append(
+                RingMember(
+                    user: member.user, statementHash: found?.newest.hash ?? member.statementHash, role: member.role))
+            if let found, found.newest.keys != found.statement.keys { renewed.append(member.user) }
+        }
+        owner = entry.ring.place.owner
+        endLinks(knownTo: renewed)
     }
 
-    /// Closes the ring: whoever has the zone's newest key reads what was written until now, and new values take it.
-    package mutating func close(zoneKey: (key: SecretKey, number: UInt32)) {
-        closingZoneKey = zoneKey.key
-        zoneKeyNumber = zoneKey.number
+    /// Drops members, with the links that they may know.
+    package mutating func drop(_ users: [String]) {
+        members.removeAll { member in users.contains { $0.hasBytes(of: member.user) } }
+        endLinks(knownTo: users)
     }
 
-    /// Drops members. Invitations for many go with them, since they may know the links, and get others in their
-    /// places; so do those that they made.
+    /// Takes out what these members, or whoever has their old keys, may know: all links for many, those that they
+    /// made, and, of the owner's keys, all.
+    private mutating func endLinks(knownTo users: [String]) {
+        func isAmongThem(_ name: String) -> Bool { users.contains { $0.hasBytes(of: name) } }
+        if users.isEmpty { return }
+        endedLinks += invitations.filter { !$0.isForOneGuest }
+        invitations.removeAll { !$0.isForOneGuest || isAmongThem($0.maker) || isAmongThem(owner) }
+    }
+
+    /// Puts another link in the place of each for many that goes.
     ///
     /// - Parameters:
     ///   - owner: The identity of the ring's owner.
     ///   - author: Who makes the entry.
     ///   - authorKeys: The author's identity; nil for the owner's.
     /// - Returns: The secrets of the new invitations, by their ids.
-    package mutating func drop(
-        _ users: [String], owner: PublicKeys, author: String, authorKeys: PublicKeys?
+    package mutating func replaceLinks(
+        owner: PublicKeys, author: String, authorKeys: PublicKeys?
     ) throws(EncryptionRefusal) -> [[UInt8]: LinkSecret] {
-        func isDropped(_ name: String) -> Bool { users.contains { $0.hasBytes(of: name) } }
-        members.removeAll { isDropped($0.user) }
-        invitations.removeAll { $0.isForOneGuest && isDropped($0.maker) }
         var secrets: [[UInt8]: LinkSecret] = [:]
-        for index in invitations.indices where !invitations[index].isForOneGuest {
+        for ended in endedLinks {
             let secret = LinkSecret()
-            invitations[index] = try RingInvitation.make(
-                maker: author, makerKeys: authorKeys, owner: owner, role: invitations[index].role, isForOneGuest: false,
-                isOpen: invitations[index].isOpen, secret: secret)
-            secrets[invitations[index].id] = secret
+            let invitation = try RingInvitation.make(
+                maker: author, makerKeys: authorKeys, owner: owner, role: ended.role, isForOneGuest: false,
+                isOpen: ended.isOpen, secret: secret)
+            invitations.append(invitation)
+            secrets[invitation.id] = secret
         }
+        endedLinks = []
         return secrets
+    }
+
+    /// Closes the ring: whoever has the zone's newest key reads what was written until now, and new values take it.
+    package mutating func close(zoneKey: (key: SecretKey, number: UInt32)) {
+        closingZoneKey = zoneKey.key
+        zoneKeyNumber = zoneKey.number
     }
 }

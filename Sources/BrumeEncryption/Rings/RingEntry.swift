@@ -98,7 +98,8 @@ package struct RingEntry: Hashable, Sendable {
         let isZones = ring.root == nil
         guard number > 0, otherBranch.isEmpty || otherBranch.count == Digest.byteCount, AccountName.isValid(author),
             invitations.allSatisfy({ $0.makerBox.isEmpty == $0.maker.hasBytes(of: ring.place.owner) }),
-            isZones || !isPerZone, isZones == (zoneKeyNumber == 0), !isZones || !isClosed,
+            isZones || !isPerZone, isZones == (zoneKeyNumber == 0), zoneKeyNumber <= Limits.ringEntries,
+            !isZones || !isClosed,
             RingKeySeals.canBeEarlierKeys(byteCount: earlierKeys.count),
             closedKey.count == (isClosed ? RingKeySeals.closedKeyBytes : 0)
         else { throw .damaged }

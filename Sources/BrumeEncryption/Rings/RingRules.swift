@@ -30,7 +30,10 @@ struct RingRules {
         /// Those of them whose name the entry before has, with another chain.
         var replaced: Set<[UInt8]> = []
         var stayed: [(earlier: RingMember, now: RingMember)] = []
-        var dropsSomebody = false
+        /// Those of them who stay with the same keys: nobody else has what was made for them.
+        var keptKeys: Set<[UInt8]> = []
+        /// Whether somebody goes, or an identity's old keys do, with which whoever has them reads on.
+        var endsLinks = false
     }
 
     /// Rule 3: whose statements these are, and who stays.
@@ -38,22 +41,23 @@ struct RingRules {
         var changes = Changes()
         let membersBefore = Dictionary((before?.members ?? []).map { (Array($0.user.utf8), $0) }) { first, _ in first }
         for member in entry.members {
-            guard let now = statements.find(member.user, hash: member.statementHash, in: ring.place)?.location else {
+            guard let now = statements.find(member.user, hash: member.statementHash, in: ring.place) else {
                 throw .brokenChain
             }
             let name = Array(member.user.utf8)
             guard let earlier = membersBefore[name],
-                let then = statements.find(member.user, hash: earlier.statementHash, in: ring.place)?.location,
-                then.first == now.first
+                let then = statements.find(member.user, hash: earlier.statementHash, in: ring.place),
+                then.location.first == now.location.first
             else {
                 changes.added.append(member)
                 if membersBefore[name] != nil { changes.replaced.insert(name) }
                 continue
             }
-            guard now.index >= then.index else { throw .brokenChain }
+            guard now.location.index >= then.location.index else { throw .brokenChain }
             changes.stayed.append((earlier, member))
+            if now.statement.keys == then.statement.keys { changes.keptKeys.insert(name) }
         }
-        changes.dropsSomebody = changes.stayed.count < (before?.members.count ?? 0)
+        changes.endsLinks = changes.keptKeys.count < membersBefore.count
         return changes
     }
 
@@ -64,7 +68,7 @@ struct RingRules {
         else { throw .notAllowed }
         try Signature.check(
             signed.signature, of: SignedRingEntry.message(entry, boxes: signed.boxes), by: statement.keys.signing)
-        for member in changes.added {
+        for member in entry.members {
             guard let joining = member.joining,
                 let invitation = before?.invitations.first(where: { $0.id == joining.invitationID })
             else { continue }
@@ -136,8 +140,10 @@ struct RingRules {
         var new: [RingInvitation] = []
         for invitation in entry.invitations {
             if let index = gone.firstIndex(where: { $0.id == invitation.id }) {
-                let isKept =
-                    !changes.dropsSomebody || invitation.isForOneGuest && entry.member(named: invitation.maker) != nil
+                let isSafe = [invitation.maker, ring.place.owner].allSatisfy {
+                    changes.keptKeys.contains(Array($0.utf8))
+                }
+                let isKept = !changes.endsLinks || invitation.isForOneGuest && isSafe
                 guard gone.remove(at: index) == invitation, isKept,
                     !(invitation.isForOneGuest && used.contains(invitation.id))
                 else { throw .notAllowed }
@@ -152,8 +158,8 @@ struct RingRules {
                 invitation.maker.hasBytes(of: entry.author), [.writer, .reader].contains(invitation.role)
             else { throw .notAllowed }
             if author == .writer {
-                // In the place of one that goes because somebody is dropped.
-                guard changes.dropsSomebody, let index = gone.firstIndex(where: invitation.replaces) else {
+                // In the place of one that goes because somebody does.
+                guard changes.endsLinks, let index = gone.firstIndex(where: invitation.replaces) else {
                     throw .notAllowed
                 }
                 gone.remove(at: index)

@@ -19,6 +19,8 @@ package struct StatementDirectory: Sendable {
     /// which of the two counts is decided before, when they are met (``KnownStatements/meet(_:)``).
     package mutating func add(_ chain: StatementChain) {
         var others = chains[chain.last.scope.account] ?? []
+        // One of which the beginning was not known.
+        others.removeAll { $0.first.number > 1 && chain.index(of: $0.first.hash) != nil && $0.isEnd(of: chain) }
         if let index = others.firstIndex(where: {
             $0.first.hash == chain.first.hash && $0.last.scope == chain.last.scope
         }) {

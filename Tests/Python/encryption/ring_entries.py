@@ -10,7 +10,7 @@ from .trees import Place
 
 ZONE_RING, TREE_RING = 0, 1
 OWNER, ADMINISTRATOR, WRITER, READER = 0, 1, 2, 3
-MOST_MEMBERS, MOST_INVITATIONS, MOST_EARLIER_KEYS = 128, 32, 1_000
+MOST_ENTRIES, MOST_MEMBERS, MOST_INVITATIONS, MOST_EARLIER_KEYS = 16_384, 128, 32, 1_000
 EARLIER_KEY_BYTES = 4 + 4 + 32
 LEAST_EARLIER_BYTES = SEAL_BYTES + length_of_labelled("earlier") + 4 + 4
 CLOSED_KEY_BYTES = SEAL_BYTES + length_of_labelled("closed", 32)
@@ -86,6 +86,7 @@ class Entry:
         refuse_if((self.ring.root != "") != of_tree, "damaged", "a ring that does not exist")
         refuse_if(not of_tree and (self.zone_key or self.closed), "damaged", "what only a tree's ring has")
         refuse_if(of_tree and (self.scope or not self.zone_key), "damaged", "what only a zone's ring has")
+        refuse_if(self.zone_key > MOST_ENTRIES, "damaged", "a key of the zone that no entry can have")
         refuse_if(not has_to_maker, "damaged", "a box to an invitation's maker missing, or one too many")
         refuse_if(not has_pairs, "damaged", "a join proof without its invitation, or the reverse")
         refuse_if((self.closed_key != b"") != bool(self.closed), "damaged", "a closed key missing, or one too many")

@@ -6,9 +6,9 @@ from .chains import all_seeds
 from .constructions import check_signature, public_keys
 from .links import join_parts
 from .parts import ZEROS, refuse_if
-from .ring_entries import ADMINISTRATOR, OWNER, READER, WRITER, SignedEntry
+from .ring_entries import ADMINISTRATOR, MOST_ENTRIES, OWNER, READER, WRITER, SignedEntry
 
-MOST_ENTRIES, ENTRIES_OF_OWNER = 16_384, 1_024
+ENTRIES_OF_OWNER = 1_024
 
 
 class Statements:
@@ -38,6 +38,7 @@ class Changes:
 
     stay: dict = field(default_factory=dict)  # by name, the member before
     added: list = field(default_factory=list)
+    renewed: set = field(default_factory=set)  # the names of those who stay with other keys
     dropped: bool = False
 
 
@@ -84,6 +85,8 @@ def changes_of(entry, before, statements):
         else:
             broken_if(distance < 0, "a member with an earlier statement than before")
             changes.stay[member.user] = member_before
+            if statements.find(member_before.statement_hash).keys != statements.find(member.statement_hash).keys:
+                changes.renewed.add(member.user)
     changes.dropped = before is not None and any(member.user not in changes.stay for member in before.members)
     return changes
 
@@ -174,13 +177,14 @@ def check_invitations(entry, before, changes):
         again = entry.invitation(identifier) or used.count(identifier) > 1
         forbid_if(before.invitation(identifier).for_one and again, "an invitation for one guest that is used again")
     in_place = []  # what a new invitation may replace
-    if changes.dropped:
-        stay = all(each.for_one and each.maker in changes.stay for each in kept)
-        forbid_if(not stay, "an invitation for many, or of a maker who went, that is kept though somebody is dropped")
+    same_keys = set(invitation_keys(new)) & set(invitation_keys(before.invitations))
+    forbid_if(same_keys, "a new invitation with keys of one before")
+    if changes.dropped or changes.renewed:
+        safe = set(changes.stay) - changes.renewed
+        stay = all(each.for_one and {each.maker, entry.ring.place.owner} <= safe for each in kept)
+        forbid_if(not stay, "an invitation for many, or of a maker who went or has other keys, that is kept")
         in_place = [(each.role, each.for_one, each.open) for each in before.invitations
                     if not each.for_one and entry.invitation(each.identifier) is None]
-        same_keys = set(invitation_keys(new)) & set(invitation_keys(before.invitations))
-        forbid_if(same_keys, "an invitation that is replaced by one with its keys")
     if before.member(entry.author).role == WRITER:
         for each in new:
             forbid_if((each.role, each.for_one, each.open) not in in_place, "a writer adds no invitations")

@@ -103,6 +103,7 @@ def add_bad_parts(entries):
         " of another without a box to its maker": {"maker": "bob"}}.items()}, entries.with_link)
     entries.changed({name: {"ring": world.tree_ring, "zone_key": 1, **changes} for name, changes in {
         "a tree's ring of scope perZone": {"scope": 1}, "a tree's ring without a key of the zone": {"zone_key": 0},
+        "a key of the zone that there can't be": {"zone_key": 16_385},
         "a closed ring without a closed key": {"closed": 1},
         "a closed key of 93 bytes": {"closed": 1, "closed_key": sealed[:-1]}}.items()})
     entry, alice, notes = entries.alone.entry, text("alice"), text("Notes")

@@ -83,6 +83,19 @@ def add_invitations(world):
     invites = world.step("bob's invitation", "alice bob", before, author="bob", invitations=[of_bob])
     world.add("a member is dropped, and his invitation for one guest is kept", before, invites, world.step(
         "bob is dropped", "alice", invites, invitations=[of_bob]), refusal="notAllowed")
+    world.another_chain("bob", "bob anew")
+    world.add("a member comes back with another chain, and his invitation for one guest is kept", before, invites,
+              world.step("bob anew", "alice bob", invites, invitations=[of_bob]), refusal="notAllowed")
+    many = world.step("for all, before keys", "alice dave", invitations=[for_all])
+    one = world.step("for one, before keys", "alice dave", invitations=[for_one])
+    world.account("dave").renew("new keys")
+    world.refuse("notAllowed", "a member has new keys, and an invitation for all is kept", "alice dave", many,
+                 invitations=[for_all])
+    world.add("a member has new keys, and one of the owner's for one guest is kept", one, world.step(
+        "for one, dave's keys", "alice dave", one, invitations=[for_one]))
+    world.account("alice").renew("new keys")
+    world.refuse("notAllowed", "the owner has new keys, and his invitation for one guest is kept", "alice dave", one,
+                 invitations=[for_one])
     opened = world.step("open, alone", "alice", invitations=[world.invitation("open", READER, is_open=1)])
     world.add("a secret whose invitation is not listed any more", opened, world.step("not listed", "alice", opened),
               invitation="open", refusal="keyMissing")
