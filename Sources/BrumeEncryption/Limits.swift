@@ -18,6 +18,9 @@ enum Limits {
     static let ringEntries = 16_384
     /// The last of them are the owner's: whoever makes many can't keep the owner from dropping him.
     static let ringEntriesOfOwner = 1024
+    /// Bytes of a ring's signed entries, which a device keeps in memory, and the last of them, which are the owner's.
+    static let ringBytes = 64 * 1024 * 1024
+    static let ringBytesOfOwner = 4 * 1024 * 1024
     /// Lives of a zone that a device keeps in mind: a server that invents others is not followed for ever.
     static let zoneLives = 4096
 }

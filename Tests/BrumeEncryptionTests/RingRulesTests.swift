@@ -445,6 +445,21 @@ import Testing
         }
     }
 
+    @Test("a ring has 64 MiB at most, of which the last four are the owner's")
+    func bytes() throws {
+        let size = try house.next(ring, by: "_ann").entries[1].byteCount
+        #expect(try house.next(ring, by: "_ann").entries[1].bytes.count == size)
+        #expect(ring.byteCount == ring.entries[0].bytes.count)
+        for (byteCount, asBob, asAnn) in [
+            (60 << 20, EncryptionRefusal?.none, EncryptionRefusal?.none), ((60 << 20) + 1, .notAllowed, nil),
+            (64 << 20, .notAllowed, nil), ((64 << 20) + 1, .brokenChain, .brokenChain),
+        ] {
+            let chain = RingChain(kept: ring.entries, byteCount: byteCount - size)
+            #expect(refused(chain, by: "_bob") { _ in } == asBob)
+            #expect(refused(chain, by: "_ann") { _ in } == asAnn)
+        }
+    }
+
     @Test("the last entries that a ring can have are the owner's, and there are no more")
     func lastEntries() throws {
         var chain = ring

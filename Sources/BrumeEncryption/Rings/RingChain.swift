@@ -4,6 +4,8 @@
 /// or that a link names.
 package struct RingChain: Sendable {
     package private(set) var entries: [SignedRingEntry]
+    /// Of all signed entries.
+    private(set) var byteCount: Int
 
     package var head: RingEntry { entries[entries.count - 1].entry }
 
@@ -11,8 +13,13 @@ package struct RingChain: Sendable {
     ///
     /// - Precondition: There is one at least.
     package init(kept entries: [SignedRingEntry]) {
+        self.init(kept: entries, byteCount: entries.reduce(0) { $0 + $1.byteCount })
+    }
+
+    init(kept entries: [SignedRingEntry], byteCount: Int) {
         precondition(!entries.isEmpty, "a ring has an entry")
         self.entries = entries
+        self.byteCount = byteCount
     }
 
     /// A ring that begins.
@@ -23,8 +30,8 @@ package struct RingChain: Sendable {
         guard entry.ring == ring, entry.number == 1, entry.previousHash == Statement.noHash,
             entry.otherBranch.isEmpty, entry.author.hasBytes(of: ring.place.owner), !entry.isClosed
         else { throw .brokenChain }
-        try RingRules(before: nil, signed: signed, statements: statements).check()
-        entries = [signed]
+        try RingRules(before: nil, signed: signed, isNearEnd: false, statements: statements).check()
+        self.init(kept: [signed])
     }
 
     /// Takes in the next entry. A refused one leaves the chain as it was, and nothing behind it counts.
@@ -36,10 +43,14 @@ package struct RingChain: Sendable {
         guard entry.ring == before.ring, entry.isPerZone == before.isPerZone,
             entry.hasPlainAssets == before.hasPlainAssets, entry.number == before.number + 1,
             entry.number <= Limits.ringEntries, entry.previousHash == before.hash,
-            entry.zoneKeyNumber >= before.zoneKeyNumber
+            entry.zoneKeyNumber >= before.zoneKeyNumber, byteCount + signed.byteCount <= Limits.ringBytes
         else { throw .brokenChain }
-        try RingRules(before: before, signed: signed, statements: statements).check()
+        let isNearEnd =
+            entry.number > Limits.ringEntries - Limits.ringEntriesOfOwner
+            || byteCount + signed.byteCount > Limits.ringBytes - Limits.ringBytesOfOwner
+        try RingRules(before: before, signed: signed, isNearEnd: isNearEnd, statements: statements).check()
         entries.append(signed)
+        byteCount += signed.byteCount
     }
 
     /// The ring's keys that a member has, by their numbers.

@@ -3,14 +3,17 @@ struct RingRules {
     /// nil: the entry is the first.
     private let before: RingEntry?
     private let signed: SignedRingEntry
+    /// Whether it is one of the last that a ring can have.
+    private let isNearEnd: Bool
     private let statements: StatementDirectory
 
     private var entry: RingEntry { signed.entry }
     private var ring: RingName { entry.ring }
 
-    init(before: RingEntry?, signed: SignedRingEntry, statements: StatementDirectory) {
+    init(before: RingEntry?, signed: SignedRingEntry, isNearEnd: Bool, statements: StatementDirectory) {
         self.before = before
         self.signed = signed
+        self.isNearEnd = isNearEnd
         self.statements = statements
     }
 
@@ -97,8 +100,7 @@ struct RingRules {
             author != .reader
         else { throw .notAllowed }
         let isOwners =
-            !entry.otherBranch.isEmpty || entry.zoneKeyNumber != before.zoneKeyNumber
-            || entry.number > Limits.ringEntries - Limits.ringEntriesOfOwner
+            !entry.otherBranch.isEmpty || entry.zoneKeyNumber != before.zoneKeyNumber || isNearEnd
         guard author == .owner || !isOwners else { throw .notAllowed }
         return author
     }

@@ -27,6 +27,12 @@ package struct SignedRingEntry: Hashable, Sendable {
         self.boxes = boxes
     }
 
+    /// As many as ``bytes`` has.
+    var byteCount: Int {
+        4 + Label.signedRingEntry.text.utf8.count + 4 + entry.bytes.count + 4 + Signature.byteCount + 4
+            + boxes.count * (4 + Self.boxBytes)
+    }
+
     package var bytes: [UInt8] {
         var writer = PartWriter(.signedRingEntry, capacity: entry.bytes.count + 256 + boxes.count * 150)
         writer.write(bytes: entry.bytes)

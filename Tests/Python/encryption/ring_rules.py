@@ -9,6 +9,7 @@ from .parts import ZEROS, refuse_if
 from .ring_entries import ADMINISTRATOR, MOST_ENTRIES, OWNER, READER, WRITER, SignedEntry
 
 ENTRIES_OF_OWNER = 1_024
+MOST_BYTES, BYTES_OF_OWNER = 64 * 1024 * 1024, 4 * 1024 * 1024
 
 
 class Statements:
@@ -105,13 +106,14 @@ def check_signatures(signed, before, statements):
                             *join_parts(entry.ring, invitation.identifier, member.user, member.statement_hash))
 
 
-def check_owner_alone(entry, before):
+def check_owner_alone(entry, before, byte_count):
     """Section 10, rules 1 and 9: what the owner alone does."""
     is_owner = entry.author == entry.ring.place.owner
     if before:
         forbid_if(not is_owner and entry.zone_key > before.zone_key, "a newer key of the zone, not by the owner")
         forbid_if(not is_owner and entry.other_branch, "another branch, not by the owner")
-        forbid_if(not is_owner and entry.number > MOST_ENTRIES - ENTRIES_OF_OWNER, "a last entry, not by the owner")
+        is_near_end = entry.number > MOST_ENTRIES - ENTRIES_OF_OWNER or byte_count > MOST_BYTES - BYTES_OF_OWNER
+        forbid_if(not is_owner and is_near_end, "a last entry, not by the owner")
     forbid_if(entry.closed and not is_owner, "a closing entry, not by the owner")
     forbid_if(entry.closed and (len(entry.members) != 1 or entry.invitations), "a closing entry of others, too")
 
@@ -191,14 +193,15 @@ def check_invitations(entry, before, changes):
             in_place.remove((each.role, each.for_one, each.open))
 
 
-def check_entry(signed, signed_before, statements):
-    """Section 10: the nine rules."""
+def check_entry(signed, signed_before, statements, byte_count):
+    """Section 10: the nine rules; `byte_count` is of the chain with this entry."""
     entry, before = signed.content, signed_before.content if signed_before else None
     check_order(entry, signed_before)
+    broken_if(byte_count > MOST_BYTES, "more bytes than a ring can have")
     check_statements(entry, statements)
     changes = changes_of(entry, before, statements)
     check_signatures(signed, before, statements)
-    check_owner_alone(entry, before)
+    check_owner_alone(entry, before, byte_count)
     check_once(entry)
     check_members(entry, before, changes)
     check_invitations(entry, before, changes)
@@ -207,9 +210,10 @@ def check_entry(signed, signed_before, statements):
 def read_entries(encoded_entries, statements):
     """Section 10: a ring's chain, all that holds without its keys."""
     broken_if(not encoded_entries, "no entry")
-    read = []
+    read, byte_count = [], 0
     for encoded in encoded_entries:
         signed = SignedEntry.decode(encoded)
-        check_entry(signed, read[-1] if read else None, statements)
+        byte_count += len(encoded)
+        check_entry(signed, read[-1] if read else None, statements, byte_count)
         read.append(signed)
     return read
