@@ -33,7 +33,9 @@ import Testing
         var known = try KnownStatements(all, of: Samples.scope, trust: .link)
         #expect(try known.meet(statements()) == .forked(at: 1), "a stranger's, or a reset")
         // Somebody with the keys of the first statement, as a lost device, goes on from there.
-        let identity = Identity(keys: try all[1].openIdentity(as: phone.boxes), statement: all[1].statement)
+        let identity = Identity(
+            keys: try all[1].openIdentity(as: phone.boxes),
+            chain: try KnownStatements(Array(all.prefix(2)), of: Samples.scope, trust: .seen).chain)
         let rival = try identity.replacingKeys().signed
         #expect(try known.meet([all[0], all[1], rival]) == .forked(at: 3))
         #expect(known.chain.last == all[2].statement && known.trust == .link)

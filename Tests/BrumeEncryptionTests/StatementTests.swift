@@ -117,7 +117,9 @@ import Testing
         let one = try first()
         let two = try one.identity.replacingKeys(code: RecoveryCode())
         let three = try two.identity.replacingKeys()
-        let again = try two.identity.replacingKeys(code: code).signed
+        #expect(refusal { try two.identity.replacingKeys(code: code) } == .brokenChain)
+        let short = Identity(keys: two.identity.keys, chain: StatementChain(kept: [two.identity.statement]))
+        let again = try short.replacingKeys(code: code).signed
         #expect(refusal { try chain(one.signed, two.signed, again) } == .brokenChain)
         let last = three.signed.statement
         let new = Samples.device(7).publicKeys
@@ -252,7 +254,7 @@ import Testing
         let three = try two.identity.replacingKeys(withoutDevices: [phone.publicKeys])
         let all = [one.signed, two.signed, three.signed]
         func recovered(_ signed: [SignedStatement], code: RecoveryCode? = nil) throws -> PublicKeys {
-            try StatementChain.recover(signed, of: Samples.scope, code: code ?? self.code).identity.keys.publicKeys
+            try StatementChain.recover(signed, of: Samples.scope, code: code ?? self.code).keys.publicKeys
         }
         #expect(try recovered(all) == three.identity.keys.publicKeys)
         #expect(refusal { try recovered(all, code: RecoveryCode()) } == .wrongCode)
@@ -264,11 +266,12 @@ import Testing
         #expect(try recovered(all + [four.signed], code: newCode) == four.identity.keys.publicKeys)
         #expect(try recovered([four.signed], code: newCode) == four.identity.keys.publicKeys)
         // What went before is known again, too, as far as the hashes go on.
-        let (chain, identity) = try StatementChain.recover(all + [four.signed], of: Samples.scope, code: newCode)
+        let identity = try StatementChain.recover(all + [four.signed], of: Samples.scope, code: newCode)
+        let chain = identity.chain
         #expect(chain.statements == (all + [four.signed]).map(\.statement))
         #expect(chain.identities(from: identity.keys).map(\.publicKeys).last == one.identity.keys.publicKeys)
         let stranger = try first().signed
-        let (other, _) = try StatementChain.recover([stranger, all[2], four.signed], of: Samples.scope, code: newCode)
+        let other = try StatementChain.recover([stranger, all[2], four.signed], of: Samples.scope, code: newCode).chain
         #expect(other.statements.map(\.number) == [3, 4])
         #expect(refusal { try SafetyNumber.digits(of: other, and: chain) } == .brokenChain)
         #expect(refusal { try recovered(all + [four.signed]) } == .wrongCode)

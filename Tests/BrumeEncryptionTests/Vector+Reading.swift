@@ -128,7 +128,7 @@ extension Vector {
     private func recover() throws -> [String: String] {
         let code = RecoveryCode(bytes: bytes("code"))
         let signed = try list("chain").map { try SignedStatement($0) }
-        let seed = try StatementChain.recover(signed, of: inner("scope").scope, code: code).identity.keys.seed
+        let seed = try StatementChain.recover(signed, of: inner("scope").scope, code: code).keys.seed
         return ["seed": Self.hex(seed)]
     }
 

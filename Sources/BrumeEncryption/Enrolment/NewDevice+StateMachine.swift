@@ -88,7 +88,7 @@ package struct NewDeviceStateMachine: Sendable {
             done.signature, of: transcript.doneMessage(statementHash: done.statementHash), by: offer.device.signing)
         guard chain.last.lists(device.publicKeys) else { throw .keyMissing }
         let keys = try statements.signed[statements.signed.count - 1].openIdentity(as: device.boxes)
-        return Identity(keys: keys, statement: chain.last)
+        return Identity(keys: keys, chain: chain)
     }
 
     /// Ends it, unless the method that was called goes on.

@@ -1,13 +1,16 @@
 /// An account's identity on a device that has its keys: what it takes to make statements.
 package struct Identity: Sendable {
     package let keys: KeyPairs
-    package let statement: Statement
+    /// The account's statements, to which the next one is added.
+    package let chain: StatementChain
 
-    /// - Precondition: The keys are the statement's, as ``SignedStatement/openIdentity(as:)`` gives them.
-    package init(keys: KeyPairs, statement: Statement) {
-        precondition(keys.publicKeys == statement.keys, "an identity has the keys of its statement")
+    package var statement: Statement { chain.last }
+
+    /// - Precondition: The keys are the last statement's, as ``SignedStatement/openIdentity(as:)`` gives them.
+    package init(keys: KeyPairs, chain: StatementChain) {
+        precondition(keys.publicKeys == chain.last.keys, "an identity has the keys of its last statement")
         self.keys = keys
-        self.statement = statement
+        self.chain = chain
     }
 
     /// Makes an account's first identity, for its first device and with a recovery code.
@@ -19,10 +22,9 @@ package struct Identity: Sendable {
             scope: scope, number: 1, previousHash: Statement.noHash, keys: keys.publicKeys,
             codeKey: code.paperKey(scope).publicKey,
             devices: [.init(keys: device, name: DeviceName.seal(deviceName, of: device, identity: keys))])
-        return (
-            Identity(keys: keys, statement: statement),
-            try sign(statement, by: keys, before: nil, anchor: code.anchor(statementHash: statement.hash))
-        )
+        let signed = try sign(
+            statement, by: keys, before: nil, anchor: code.anchor(statementHash: statement.hash))
+        return (Identity(keys: keys, chain: try StatementChain(first: signed, of: scope)), signed)
     }
 
     /// The next statement, with one more device.
@@ -58,10 +60,10 @@ package struct Identity: Sendable {
                 ? [] : EarlierSeed.seal(keys, for: newKeys, behind: statement.hash))
         let signed = try Self.sign(
             next, by: newKeys, before: keys, anchor: code?.anchor(statementHash: next.hash) ?? [])
-        // What others would refuse is not made, as far as this statement shows: a chain that has it would end there.
-        var chain = StatementChain(kept: [statement])
-        try chain.append(signed)
-        return (Identity(keys: newKeys, statement: next), signed)
+        // What others would refuse is not made: a chain that has it would end there.
+        var longer = chain
+        try longer.append(signed)
+        return (Identity(keys: newKeys, chain: longer), signed)
     }
 
     private static func sign(

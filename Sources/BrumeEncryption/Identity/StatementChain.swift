@@ -96,7 +96,7 @@ package struct StatementChain: Hashable, Sendable {
     /// - Throws: `wrongCode` where the last statement lists another code.
     package static func recover(
         _ signed: [SignedStatement], of scope: IdentityScope, code: RecoveryCode
-    ) throws(EncryptionRefusal) -> (chain: StatementChain, identity: Identity) {
+    ) throws(EncryptionRefusal) -> Identity {
         guard !signed.isEmpty, signed.count <= Limits.statements, signed.allSatisfy({ $0.statement.scope == scope })
         else { throw .brokenChain }
         let paper = code.paperKey(scope)
@@ -111,6 +111,6 @@ package struct StatementChain: Hashable, Sendable {
         while begin > 0, signed[begin - 1].statement.hash == signed[begin].statement.previousHash { begin -= 1 }
         var chain = StatementChain(kept: signed[begin...anchored].map(\.statement))
         for next in signed[(anchored + 1)...] { try chain.append(next) }
-        return (chain, Identity(keys: try last.openIdentity(as: paper), statement: last.statement))
+        return Identity(keys: try last.openIdentity(as: paper), chain: chain)
     }
 }

@@ -19,7 +19,7 @@ struct RingRules {
 
     func check() throws(EncryptionRefusal) {
         let changes = try changes()
-        try checkSignatures(changes)
+        try checkSignatures()
         try checkNames()
         let author = try checkAuthor(changes)
         try checkMembers(changes, author: author)
@@ -65,7 +65,7 @@ struct RingRules {
     }
 
     /// The author's, and those of join proofs.
-    private func checkSignatures(_ changes: Changes) throws(EncryptionRefusal) {
+    private func checkSignatures() throws(EncryptionRefusal) {
         guard let author = entry.member(named: entry.author),
             let statement = statements.find(author.user, hash: author.statementHash, in: ring.place)?.statement
         else { throw .notAllowed }
@@ -88,8 +88,8 @@ struct RingRules {
         let ids = Set(entry.invitations.map(\.id))
         let keys = Set(entry.invitations.flatMap { [$0.keys.signing, $0.keys.box] })
         guard owners.count == 1, owners[0].user.hasBytes(of: ring.place.owner),
-            names.count == entry.members.count,
-            ids.count == entry.invitations.count, keys.count == 2 * entry.invitations.count
+            names.count == entry.members.count, ids.count == entry.invitations.count,
+            keys.count == 2 * entry.invitations.count
         else { throw .notAllowed }
     }
 
@@ -99,8 +99,7 @@ struct RingRules {
         guard let author = changes.stayed.first(where: { $0.now.user.hasBytes(of: entry.author) })?.earlier.role,
             author != .reader
         else { throw .notAllowed }
-        let isOwners =
-            !entry.otherBranch.isEmpty || entry.zoneKeyNumber != before.zoneKeyNumber || isNearEnd
+        let isOwners = !entry.otherBranch.isEmpty || entry.zoneKeyNumber != before.zoneKeyNumber || isNearEnd
         guard author == .owner || !isOwners else { throw .notAllowed }
         return author
     }
