@@ -105,12 +105,11 @@ struct Household {
     func forged(
         _ chain: RingChain, by name: String, ring: RingName? = nil, number: UInt32? = nil, isPerZone: Bool = false,
         hasPlainAssets: Bool = false, earlier: RingKeySeals.Earlier? = nil, committedKey: SecretKey? = nil,
-        boxedHash: [UInt8]? = nil, _ change: (inout RingDraft) -> Void = { _ in }
+        boxedHash: [UInt8]? = nil, key: SecretKey = .random(), _ change: (inout RingDraft) -> Void = { _ in }
     ) throws -> SignedRingEntry {
         let head = chain.head
         let ring = ring ?? head.ring
         let number = number ?? head.number + 1
-        let key = SecretKey.random()
         var draft = RingDraft(after: head, statements: statements)
         change(&draft)
         let ringKeys = keys(chain, of: name).current.map { [$0.number: $0.key] } ?? [:]

@@ -23,9 +23,10 @@ package struct RingKeyring: Sendable {
         }
         for signed in chain.entries.reversed() {
             let number = signed.entry.number
-            let handedOn = keys.removeValue(forKey: number)
+            let handedOn = keys[number]
             guard let key = handedOn ?? box(signed) else { continue }
-            // A key whose earlier ones are not what they should be is missing, too: its author is not to be followed.
+            // From a box a key is taken only with its earlier ones: an author who has others miss them is not
+            // followed. One that somebody handed on is read with all the same.
             guard
                 let earlier = RingKeySeals.openEarlier(
                     signed.entry, before: entry(number - 1), key: key, entryNumbered: entry)
