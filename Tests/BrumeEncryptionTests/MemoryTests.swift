@@ -113,6 +113,11 @@ import Testing
         #expect(
             try known.meet(ended.entries, ended: [one.entries, bobs.entries], statements: house.statements)
                 == .forked(at: 2))
+        // One that ended and was never this device's.
+        let others = try house.next(one, by: "_bob")
+        let other = try house.next(house.next(one, by: "_ann"), by: "_ann") { $0.otherBranch = others.head.hash }
+        #expect(
+            try known.meet(other.entries, ended: [others.entries], statements: house.statements) == .forked(at: 2))
         #expect(try known.meet(ended.entries, ended: [longer.entries], statements: house.statements) == .joined)
         #expect(known.chain.head == ended.head && known.endedBranches.map(\.head) == [longer.head])
         let cats = known.endedBranches.map { house.keys($0, of: "_cat") }
