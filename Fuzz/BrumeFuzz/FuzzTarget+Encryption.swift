@@ -16,7 +16,7 @@ extension FuzzTarget {
                 let signed = try SignedRingEntry(bytes)
                 precondition(signed.bytes == bytes, "a ring's entry was read from other bytes than it writes")
                 let chain = try RingChain(first: signed, of: signed.entry.ring, statements: device.statements)
-                _ = chain.keys(of: "_u", identities: [device.identity.keys])
+                _ = chain.keys(of: device.identity)
             }
             refusing {
                 var secret = AssetDecryptor(try AssetSecret(bytes))

@@ -203,7 +203,7 @@ struct MadeVectors {
         let ring = try RingName(place: place, root: "list")
         let one = try author("_ann").begin(ring, draft)
         func keys(_ chain: RingChain, _ name: String) -> RingKeyring {
-            chain.keys(of: name, identities: [identities[name]!.keys])
+            chain.keys(of: identities[name]!)
         }
         let two = try author("_bob").next(
             after: one, keys: keys(one, "_bob"), RingDraft(after: one.head, statements: statements))

@@ -5,9 +5,10 @@ struct Household {
     struct Person {
         let name: String
         var identity: Identity
-        var chain: StatementChain
-        /// As the person's devices keep them, the newest first.
-        var identities: [KeyPairs]
+
+        var chain: StatementChain { identity.chain }
+        /// As the person's devices have them, the newest first.
+        var identities: [KeyPairs] { chain.identities(from: identity.keys) }
 
         /// This person as a member, with the newest statement.
         func member(_ role: RingRole, joining: RingMember.Joining? = nil) -> RingMember {
@@ -33,22 +34,16 @@ struct Household {
     mutating func begin(_ name: String) throws {
         let scope = IdentityScope(
             account: name, container: Samples.place.container, environment: Samples.place.environment)
-        let (identity, signed) = try Identity.first(
+        let (identity, _) = try Identity.first(
             scope: scope, device: KeyPairs(seed: .random()).publicKeys, deviceName: "", code: RecoveryCode())
-        let chain = try StatementChain(first: signed, of: scope)
-        people[name] = Person(name: name, identity: identity, chain: chain, identities: [identity.keys])
-        statements.add(chain)
+        people[name] = Person(name: name, identity: identity)
+        statements.add(identity.chain)
     }
 
     /// Gives somebody new keys, as when a device is lost.
     mutating func replaceKeys(of name: String) throws {
-        var person = people[name]!
-        let (identity, signed) = try person.identity.replacingKeys()
-        try person.chain.append(signed)
-        person.identity = identity
-        person.identities = person.chain.identities(from: identity.keys)
-        people[name] = person
-        statements.add(person.chain)
+        people[name]!.identity = try self[name].identity.replacingKeys().identity
+        statements.add(self[name].chain)
     }
 
     func author(_ name: String) -> RingAuthor {
@@ -69,7 +64,7 @@ struct Household {
     }
 
     func keys(_ chain: RingChain, of name: String) -> RingKeyring {
-        chain.keys(of: name, identities: self[name].identities)
+        chain.keys(of: self[name].identity)
     }
 
     /// The chain with one more entry by somebody, changed as `change` says.

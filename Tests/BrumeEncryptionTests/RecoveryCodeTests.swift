@@ -9,7 +9,7 @@ import Testing
             let code = RecoveryCode(bytes: [UInt8](repeating: number &* 41, count: 16))
             #expect(code.text.split(separator: "-").map(\.count) == [4, 4, 4, 4, 4, 4, 4])
             #expect(code.text.allSatisfy { "0123456789ABCDEFGHJKMNPQRSTVWXYZ-".contains($0) })
-            #expect(try RecoveryCode(code.text).secret.isEqual(to: code.secret))
+            #expect(try RecoveryCode(code.text).secret.copyBytes() == code.secret.copyBytes())
         }
         #expect(RecoveryCode().text != RecoveryCode().text)
     }
@@ -24,7 +24,7 @@ import Testing
             String(text.map { $0 == "1" ? "l" : $0 == "0" ? "o" : $0 }),
             String(text.map { $0 == "1" ? "I" : $0 == "0" ? "O" : $0 }),
         ]
-        for text in typed { #expect(try RecoveryCode(text).secret.isEqual(to: code.secret), "\(text)") }
+        for text in typed { #expect(try RecoveryCode(text).secret.copyBytes() == code.secret.copyBytes(), "\(text)") }
     }
 
     @Test("each wrong character is noticed but one in four thousand, and so are other lengths and alphabets")

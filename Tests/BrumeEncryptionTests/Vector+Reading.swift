@@ -202,8 +202,7 @@ extension Vector {
         } else {
             let reader = inner("reader")
             let newest = KeyPairs(seed: reader.key("seed"))
-            let identities = chains[reader.text("user")]?.identities(from: newest)
-            keyring = chain.keys(of: reader.text("user"), identities: identities ?? [newest])
+            keyring = chain.keys(of: Identity(keys: newest, chain: chains[reader.text("user")]!))
         }
         func json(_ keys: [UInt32: SecretKey]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: keys.map { ("\($0)", Self.hex($1)) })

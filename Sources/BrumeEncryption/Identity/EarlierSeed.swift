@@ -6,7 +6,7 @@ enum EarlierSeed {
     static func seal(_ earlier: KeyPairs, for newer: KeyPairs, behind previousHash: [UInt8]) -> [UInt8] {
         var plain = PartWriter(.earlierSeed)
         defer { plain.wipe() }
-        earlier.seed.withBytes { plain.write(bytes: $0) }
+        plain.write(earlier.seed)
         return Seal.seal(plain.bytes, data: data(previousHash), key: key(newer))
     }
 
@@ -14,13 +14,11 @@ enum EarlierSeed {
     static func open(_ statement: Statement, with newer: KeyPairs, before: Statement) throws(EncryptionRefusal)
         -> KeyPairs
     {
-        var plain = try Seal.open(statement.earlierSeed[...], data: data(before.hash), key: key(newer))
-        defer { Sodium.wipe(&plain) }
-        var reader = try PartReader(plain, .earlierSeed)
-        var seed = try reader.readBytes(exactly: SecretKey.byteCount)
-        defer { Sodium.wipe(&seed) }
+        var reader = try PartReader(
+            try Seal.open(statement.earlierSeed[...], data: data(before.hash), key: key(newer)), .earlierSeed)
+        defer { reader.wipe() }
+        let earlier = KeyPairs(seed: try reader.readKey())
         try reader.end()
-        let earlier = KeyPairs(seed: SecretKey(copying: seed, isLocked: false))
         guard earlier.publicKeys == before.keys else { throw .damaged }
         return earlier
     }

@@ -71,7 +71,7 @@ package struct Identity: Sendable {
     ) throws(EncryptionRefusal) -> SignedStatement {
         var seed = PartWriter(.identityBox)
         defer { seed.wipe() }
-        keys.seed.withBytes { seed.write(bytes: $0) }
+        seed.write(keys.seed)
         var boxes: [[UInt8]] = []
         for key in statement.boxKeys { boxes.append(try BoxPair.box(seed, to: key)) }
         let signed = SignedStatement(

@@ -57,7 +57,7 @@ package struct RecoveryCode: Sendable {
 
     private static func check(_ secret: SecretKey) -> Int {
         var message = PartWriter(.recoveryCheck)
-        secret.withBytes { message.write(bytes: $0) }
+        message.write(secret)
         defer { message.wipe() }
         let hash = Digest.hash(message)
         return Int(hash[0]) << 4 | Int(hash[1]) >> 4

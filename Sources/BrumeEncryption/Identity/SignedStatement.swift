@@ -58,13 +58,10 @@ package struct SignedStatement: Hashable, Sendable {
     ///   statement's keys are of.
     package func openIdentity(as device: BoxPair) throws(EncryptionRefusal) -> KeyPairs {
         guard let index = statement.boxKeys.firstIndex(of: device.publicKey) else { throw .keyMissing }
-        var message = try device.open(boxes[index])
-        defer { Sodium.wipe(&message) }
-        var reader = try PartReader(message, .identityBox)
-        var seed = try reader.readBytes(exactly: SecretKey.byteCount)
-        defer { Sodium.wipe(&seed) }
+        var reader = try PartReader(try device.open(boxes[index]), .identityBox)
+        defer { reader.wipe() }
+        let identity = KeyPairs(seed: try reader.readKey(isLocked: true))
         try reader.end()
-        let identity = KeyPairs(seed: SecretKey(copying: seed))
         guard identity.publicKeys == statement.keys else { throw .damaged }
         return identity
     }

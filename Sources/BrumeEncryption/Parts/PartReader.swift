@@ -1,6 +1,6 @@
 /// Reads the parts of a message that came from outside: nothing of it is trusted, and nothing is read past its end.
 struct PartReader {
-    private let bytes: [UInt8]
+    private var bytes: [UInt8]
     private var offset = 0
 
     /// Reads a message that has to have this label.
@@ -47,6 +47,16 @@ struct PartReader {
         try Suite.check(bytes[offset...].prefix(2))
         offset += 2
     }
+
+    /// A key, which is not left behind in a copy.
+    mutating func readKey(isLocked: Bool = false) throws(EncryptionRefusal) -> SecretKey {
+        var key = try readBytes(exactly: SecretKey.byteCount)
+        defer { Sodium.wipe(&key) }
+        return SecretKey(copying: key, isLocked: isLocked)
+    }
+
+    /// Overwrites a message that holds a secret, and that nobody else has.
+    mutating func wipe() { Sodium.wipe(&bytes) }
 
     /// Nothing may stand behind the last part.
     func end() throws(EncryptionRefusal) {

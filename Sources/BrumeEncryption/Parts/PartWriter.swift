@@ -42,6 +42,8 @@ struct PartWriter {
         bytes.append(contentsOf: part)
     }
 
+    mutating func write(_ key: SecretKey) { key.withBytes { write(bytes: $0) } }
+
     mutating func write(list parts: [[UInt8]]) {
         write(u32: UInt32(parts.count))
         for part in parts { write(bytes: part) }

@@ -29,7 +29,7 @@ package struct LinkSecret: Sendable {
         var message = PartWriter(.linkBox)
         defer { message.wipe() }
         message.write(bytes: id)
-        pairs.seed.withBytes { message.write(bytes: $0) }
+        message.write(pairs.seed)
         return try BoxPair.box(message, to: identity.box)
     }
 
@@ -37,13 +37,11 @@ package struct LinkSecret: Sendable {
     static func open(
         _ box: [UInt8], as identity: KeyPairs
     ) throws(EncryptionRefusal) -> (id: [UInt8], secret: LinkSecret) {
-        var plain = try identity.open(box)
-        defer { Sodium.wipe(&plain) }
-        var reader = try PartReader(plain, .linkBox)
+        var reader = try PartReader(try identity.open(box), .linkBox)
+        defer { reader.wipe() }
         let id = try reader.readBytes(exactly: RingInvitation.idBytes)
-        var seed = try reader.readBytes(exactly: SecretKey.byteCount)
-        defer { Sodium.wipe(&seed) }
+        let secret = LinkSecret(seed: try reader.readKey())
         try reader.end()
-        return (id, LinkSecret(seed: SecretKey(copying: seed, isLocked: false)))
+        return (id, secret)
     }
 }

@@ -55,9 +55,19 @@ package struct RingChain: Sendable {
 
     /// The ring's keys that a member has, by their numbers.
     ///
-    /// - Parameter identities: The member's, as ``StatementChain/identities(from:)`` gives them.
-    package func keys(of user: String, identities: [KeyPairs]) -> RingKeyring {
-        RingKeyring(self) { $0.key(of: user, identities: identities) }
+    /// - Parameter member: Of an account, its statements and the identity that the last one has.
+    package func keys(of member: Identity) -> RingKeyring {
+        let user = member.statement.scope.account
+        let identities = Dictionary(
+            member.chain.identities(from: member.keys).map { ($0.publicKeys, $0) },
+            uniquingKeysWith: { first, _ in first })
+        return RingKeyring(self) { signed in
+            // One box is opened with one identity, or many boxes that don't open would be tried with many.
+            guard let hash = signed.entry.member(named: user)?.statementHash,
+                let index = member.chain.index(of: hash), let identity = identities[member.chain.statements[index].keys]
+            else { return nil }
+            return signed.key(of: user, identity: identity)
+        }
     }
 
     /// Those that a guest has by an open invitation's link.
@@ -75,7 +85,7 @@ package struct RingChain: Sendable {
     func keys(zoneKeys: [UInt32: SecretKey]) -> RingKeyring {
         RingKeyring(self) { signed in
             let entry = signed.entry
-            return zoneKeys[entry.zoneKeyNumber].flatMap { RingKeySeals.openClosed(entry, zoneKey: $0) }
+            return zoneKeys[entry.zoneKeyNumber].flatMap { try? RingKeySeals.openClosed(entry, zoneKey: $0) }
         }
     }
 }

@@ -19,7 +19,7 @@ enum RingKeySeals {
     static func commitment(ring: RingName, number: UInt32, key: SecretKey) -> [UInt8] {
         var message = data(.ringKey, ring, number)
         defer { message.wipe() }
-        key.withBytes { message.write(bytes: $0) }
+        message.write(key)
         return Digest.hash(message)
     }
 
@@ -36,57 +36,53 @@ enum RingKeySeals {
             plain.write(u32: UInt32(keys.count))
             for (number, key) in keys.sorted(by: { $0.key < $1.key }) {
                 plain.write(u32: number)
-                key.withBytes { plain.write(bytes: $0) }
+                plain.write(key)
             }
         }
         return Seal.seal(
             plain.bytes, data: data(.earlierKeys, ring, number).bytes, key: Digest.deriveKey(key, .earlierKeysKey))
     }
 
-    /// The keys that an entry hands on; nil where they don't open, or are not what the entries of their numbers
-    /// committed to.
+    /// The keys that an entry hands on.
+    ///
+    /// - Throws: `damaged` where they don't open, or are not what the entries of their numbers committed to.
     static func openEarlier(
         _ entry: RingEntry, before: RingEntry?, key: SecretKey, entryNumbered: (UInt32) -> RingEntry?
-    ) -> Earlier? {
-        guard
-            var plain = try? Seal.open(
-                entry.earlierKeys[...], data: data(.earlierKeys, entry.ring, entry.number).bytes,
-                key: Digest.deriveKey(key, .earlierKeysKey))
-        else { return nil }
-        defer { Sodium.wipe(&plain) }
-        guard var reader = try? PartReader(plain, .earlier),
-            let ringKeys = try? reader.readKeysByNumber(below: entry.number),
-            // A tree has keys of its own from while it was private alone.
-            let treeKeys = try? reader.readKeysByNumber(
-                below: before == nil || before!.isClosed ? UInt64(entry.zoneKeyNumber) + 1 : 1),
-            (try? reader.end()) != nil,
-            ringKeys.allSatisfy({ number, key in entryNumbered(number).map { commits($0, to: key) } == true })
-        else { return nil }
+    ) throws(EncryptionRefusal) -> Earlier {
+        let data = data(.earlierKeys, entry.ring, entry.number).bytes
+        var reader = try PartReader(
+            try Seal.open(entry.earlierKeys[...], data: data, key: Digest.deriveKey(key, .earlierKeysKey)), .earlier)
+        defer { reader.wipe() }
+        let ringKeys = try reader.readKeysByNumber(below: entry.number)
+        // A tree has keys of its own from while it was private alone.
+        let mayHaveTreeKeys = before?.isClosed ?? true
+        let treeKeys = try reader.readKeysByNumber(below: mayHaveTreeKeys ? entry.zoneKeyNumber + 1 : 1)
+        try reader.end()
+        for (number, key) in ringKeys {
+            guard let entry = entryNumbered(number), commits(entry, to: key) else { throw .damaged }
+        }
         return Earlier(ringKeys: ringKeys, treeKeys: treeKeys)
     }
 
     static func sealClosed(ring: RingName, number: UInt32, key: SecretKey, zoneKey: SecretKey) -> [UInt8] {
         var plain = PartWriter(.closed)
         defer { plain.wipe() }
-        key.withBytes { plain.write(bytes: $0) }
+        plain.write(key)
         return Seal.seal(plain.bytes, data: data(.closedData, ring, number).bytes, key: closedKey(ring, zoneKey))
     }
 
-    /// The key of an entry that closed a ring, for whoever has the zone's key; nil where that is another one's.
-    static func openClosed(_ entry: RingEntry, zoneKey: SecretKey) -> SecretKey? {
-        guard
-            var plain = try? Seal.open(
-                entry.closedKey[...], data: data(.closedData, entry.ring, entry.number).bytes,
-                key: closedKey(entry.ring, zoneKey))
-        else { return nil }
-        defer { Sodium.wipe(&plain) }
-        guard var reader = try? PartReader(plain, .closed),
-            var bytes = try? reader.readBytes(exactly: SecretKey.byteCount)
-        else { return nil }
-        defer { Sodium.wipe(&bytes) }
-        guard (try? reader.end()) != nil else { return nil }
-        let key = SecretKey(copying: bytes, isLocked: false)
-        return commits(entry, to: key) ? key : nil
+    /// The key of an entry that closed a ring, for whoever has the zone's key.
+    ///
+    /// - Throws: `damaged` where that is another one's.
+    static func openClosed(_ entry: RingEntry, zoneKey: SecretKey) throws(EncryptionRefusal) -> SecretKey {
+        let data = data(.closedData, entry.ring, entry.number).bytes
+        var reader = try PartReader(
+            try Seal.open(entry.closedKey[...], data: data, key: closedKey(entry.ring, zoneKey)), .closed)
+        defer { reader.wipe() }
+        let key = try reader.readKey()
+        try reader.end()
+        guard commits(entry, to: key) else { throw .damaged }
+        return key
     }
 
     private static func closedKey(_ ring: RingName, _ zoneKey: SecretKey) -> SecretKey {
@@ -104,17 +100,13 @@ enum RingKeySeals {
 }
 
 extension PartReader {
-    fileprivate mutating func readKeysByNumber(below limit: some BinaryInteger) throws(EncryptionRefusal) -> [UInt32:
-        SecretKey]
-    {
+    fileprivate mutating func readKeysByNumber(below limit: UInt32) throws(EncryptionRefusal) -> [UInt32: SecretKey] {
         var keys: [UInt32: SecretKey] = [:]
         var last: UInt32 = 0
         for _ in 0..<(try readCount(0...Limits.earlierKeys)) {
             let number = try readU32()
-            var bytes = try readBytes(exactly: SecretKey.byteCount)
-            defer { Sodium.wipe(&bytes) }
             guard number > last, number < limit else { throw .damaged }
-            keys[number] = SecretKey(copying: bytes, isLocked: false)
+            keys[number] = try readKey()
             last = number
         }
         return keys

@@ -28,7 +28,7 @@ package struct RingKeyring: Sendable {
             // From a box a key is taken only with its earlier ones: an author who has others miss them is not
             // followed. One that somebody handed on is read with all the same.
             guard
-                let earlier = RingKeySeals.openEarlier(
+                let earlier = try? RingKeySeals.openEarlier(
                     signed.entry, before: entry(number - 1), key: key, entryNumbered: entry)
             else { continue }
             keys[number] = key

@@ -52,36 +52,34 @@ package struct SignedRingEntry: Hashable, Sendable {
     /// What is in each box.
     static func boxMessage(_ key: SecretKey, _ entry: RingEntry) -> PartWriter {
         var message = PartWriter(.ringBox)
-        key.withBytes { message.write(bytes: $0) }
+        message.write(key)
         message.write(bytes: entry.hash)
         return message
     }
 
     /// The key, as a member gets it; nil where the box does not open, or holds another key than the entry committed
     /// to.
-    func key(of user: String, identities: [KeyPairs]) -> SecretKey? {
+    ///
+    /// - Parameter identity: The member's, at the statement that the entry names.
+    func key(of user: String, identity: KeyPairs) -> SecretKey? {
         guard let index = entry.members.firstIndex(where: { $0.user.hasBytes(of: user) }) else { return nil }
-        return identities.lazy.compactMap { key(box: boxes[index], pairs: $0) }.first
+        return try? key(box: boxes[index], pairs: identity)
     }
 
     /// The key, as a guest with an open invitation's link gets it.
     func key(of link: LinkSecret) -> SecretKey? {
         let invitations = entry.openInvitations
         guard let index = invitations.firstIndex(where: { $0.keys == link.pairs.publicKeys }) else { return nil }
-        return key(box: boxes[entry.members.count + index], pairs: link.pairs)
+        return try? key(box: boxes[entry.members.count + index], pairs: link.pairs)
     }
 
-    private func key(box: [UInt8], pairs: KeyPairs) -> SecretKey? {
-        guard var plain = try? pairs.open(box) else { return nil }
-        defer { Sodium.wipe(&plain) }
-        guard var reader = try? PartReader(plain, .ringBox),
-            var bytes = try? reader.readBytes(exactly: SecretKey.byteCount)
-        else { return nil }
-        defer { Sodium.wipe(&bytes) }
-        guard (try? reader.readBytes(exactly: Digest.byteCount)) == entry.hash, (try? reader.end()) != nil else {
-            return nil
-        }
-        let key = SecretKey(copying: bytes, isLocked: false)
-        return RingKeySeals.commits(entry, to: key) ? key : nil
+    private func key(box: [UInt8], pairs: KeyPairs) throws(EncryptionRefusal) -> SecretKey {
+        var reader = try PartReader(try pairs.open(box), .ringBox)
+        defer { reader.wipe() }
+        let key = try reader.readKey()
+        let hash = try reader.readBytes(exactly: Digest.byteCount)
+        try reader.end()
+        guard hash == entry.hash, RingKeySeals.commits(entry, to: key) else { throw .damaged }
+        return key
     }
 }

@@ -61,10 +61,6 @@ package final class SecretKey: Sendable {
 
     /// A copy for a file or a box. Whoever takes it wipes it.
     package func copyBytes() -> [UInt8] { withBytes { Array($0) } }
-
-    package func isEqual(to other: SecretKey) -> Bool {
-        byteCount == other.byteCount && sodium_memcmp(memory, other.memory, byteCount) == 0
-    }
 }
 
 extension SecretKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
