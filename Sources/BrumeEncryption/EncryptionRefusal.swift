@@ -4,7 +4,7 @@ package enum EncryptionRefusal: String, Error, Hashable, Sendable {
     case newer
     /// Not as it was written, or never written by anybody with the key.
     case damaged
-    /// Of another tree than the record's.
+    /// The value or stamp belongs to another tree than the record.
     case wrongTree
     /// The key of that number is not here.
     case keyMissing

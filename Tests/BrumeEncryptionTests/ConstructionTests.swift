@@ -17,7 +17,8 @@ import Testing
         let sealed = bytes(
             """
             404142434445464748494a4b4c4d4e4f5051525354555657
-            bd6d179d3e83d43b9576579493c0e939572a1700252bfaccbed2902c21396cbb731c7f1b0b4aa6440bf3a82f4eda7e39ae64c6708c54c216cb96b72e1213b4522f8c9ba40d
+            bd6d179d3e83d43b9576579493c0e939572a1700252bfaccbed2902c21396cbb731c7f1b0b4aa6440bf3a82f4eda7e39
+            ae64c6708c54c216cb96b72e1213b4522f8c9ba40d
             b5d945b11b69b982c1bb9e3f3fac2bc369488f76b2383565d3fff921f9664c97637da9768812f615c68b13b52e
             c0875924c1c7987947deafd8780acf49
             """)
@@ -112,7 +113,7 @@ import Testing
         let zeros = [UInt8](repeating: 0, count: 31)
         let good = Samples.device(1).publicKeys
         try good.check()
-        // Of order 1, 2 and 4 on one curve or the other, and a point that is written as a number above the field's.
+        // Points of order 1, 2 and 4 on one curve or the other, and one that is written as a number above the field's.
         var high = good.box
         high[31] |= 0x80
         #expect(

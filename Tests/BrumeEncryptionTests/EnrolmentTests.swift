@@ -103,7 +103,7 @@ import Testing
         #expect(refusal { try stranger.take(opening: strangers) } == .damaged)
         try old.take(opening: opening)
         #expect(try old.typed(code).newDevice == laptop.publicKeys)
-        // Of the offer each byte counts, into both codes.
+        // Each byte of the offer counts, into both codes.
         for other in offer.flipped {
             var copy = new
             if let answer = try? copy.take(offer: other) { #expect(answer.code != code) }

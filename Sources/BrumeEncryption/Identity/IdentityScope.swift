@@ -1,4 +1,4 @@
-/// Whose an identity is: one account in one container and environment. No two of them share anything.
+/// The owner of an identity: one account in one container and environment. No two of them share anything.
 package struct IdentityScope: Hashable, Sendable {
     /// The user record name.
     package let account: String

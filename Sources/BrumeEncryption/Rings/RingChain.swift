@@ -4,7 +4,7 @@
 /// or that a link names.
 package struct RingChain: Sendable {
     package private(set) var entries: [SignedRingEntry]
-    /// Of all signed entries.
+    /// How many bytes all signed entries have.
     private(set) var byteCount: Int
 
     package var head: RingEntry { entries[entries.count - 1].entry }

@@ -3,7 +3,7 @@ package struct RingInvitation: Hashable, Sendable {
     static let idBytes = 16
 
     package let id: [UInt8]
-    /// Who made it, by the user record name. It goes with its maker, who knows the secret.
+    /// The user record name of its maker. An invitation goes with its maker, who knows the secret.
     package let maker: String
     /// The highest role that it gives: ``RingRole/writer`` or ``RingRole/reader``.
     package let role: RingRole

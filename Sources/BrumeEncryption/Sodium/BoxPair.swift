@@ -15,9 +15,7 @@ package final class BoxPair: Sendable {
         var publicKey = [UInt8](repeating: 0, count: PublicKeys.byteCount)
         secretKey = SecretKey(isLocked: isLocked) { target in
             seed.withBytes {
-                _ = crypto_box_seed_keypair(
-                    &publicKey, target.sodium,
-                    $0.sodium)
+                _ = crypto_box_seed_keypair(&publicKey, target.sodium, $0.sodium)
             }
         }
         self.publicKey = publicKey
@@ -47,8 +45,7 @@ package final class BoxPair: Sendable {
         let plain = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             isGenuine = secretKey.withBytes {
                 crypto_box_seal_open(
-                    buffer.sodium, box, UInt64(box.count), publicKey,
-                    $0.sodium) == 0
+                    buffer.sodium, box, UInt64(box.count), publicKey, $0.sodium) == 0
             }
             initialized = isGenuine ? count : 0
         }

@@ -32,8 +32,7 @@ enum Digest {
     ) {
         Sodium.start()
         let result = crypto_generichash_blake2b(
-            target.sodium, byteCount, message, UInt64(message.count),
-            key?.sodium, key?.count ?? 0)
+            target.sodium, byteCount, message, UInt64(message.count), key?.sodium, key?.count ?? 0)
         precondition(result == 0, "libsodium cannot compute BLAKE2b")
     }
 }

@@ -14,8 +14,7 @@ struct DigestStream: ~Copyable {
         let result =
             if let key {
                 key.withBytes {
-                    crypto_generichash_blake2b_init(
-                        state, $0.sodium, $0.count, Digest.byteCount)
+                    crypto_generichash_blake2b_init(state, $0.sodium, $0.count, Digest.byteCount)
                 }
             } else {
                 crypto_generichash_blake2b_init(state, nil, 0, Digest.byteCount)
@@ -31,8 +30,7 @@ struct DigestStream: ~Copyable {
     }
 
     func update(_ bytes: UnsafeRawBufferPointer) {
-        _ = crypto_generichash_blake2b_update(
-            state, bytes.sodium, UInt64(bytes.count))
+        _ = crypto_generichash_blake2b_update(state, bytes.sodium, UInt64(bytes.count))
     }
 
     consuming func finish() -> [UInt8] {

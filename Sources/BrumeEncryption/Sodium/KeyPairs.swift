@@ -57,9 +57,7 @@ package final class KeyPairs: Sendable {
         let signingSeed = Digest.deriveKey(seed, .signSeed)
         signingKey = SecretKey(byteCount: crypto_sign_secretkeybytes(), isLocked: seed.isLocked) { target in
             signingSeed.withBytes {
-                _ = crypto_sign_seed_keypair(
-                    &signing, target.sodium,
-                    $0.sodium)
+                _ = crypto_sign_seed_keypair(&signing, target.sodium, $0.sodium)
             }
         }
         boxPair = BoxPair(seed: Digest.deriveKey(seed, .boxSeed), isLocked: seed.isLocked)
@@ -70,8 +68,7 @@ package final class KeyPairs: Sendable {
         [UInt8](unsafeUninitializedCapacity: Signature.byteCount) { buffer, initialized in
             let result = signingKey.withBytes {
                 crypto_sign_detached(
-                    buffer.sodium, nil, message.bytes, UInt64(message.bytes.count),
-                    $0.sodium)
+                    buffer.sodium, nil, message.bytes, UInt64(message.bytes.count), $0.sodium)
             }
             precondition(result == 0, "libsodium cannot sign")
             initialized = Signature.byteCount

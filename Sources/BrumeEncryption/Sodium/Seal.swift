@@ -71,8 +71,7 @@ enum Seal {
         return key.withBytes {
             crypto_aead_xchacha20poly1305_ietf_decrypt(
                 target.sodium, nil, nil, bytes + nonceBytes,
-                UInt64(sealed.count - nonceBytes), data, UInt64(data.count), bytes,
-                $0.sodium) == 0
+                UInt64(sealed.count - nonceBytes), data, UInt64(data.count), bytes, $0.sodium) == 0
         }
     }
 }
