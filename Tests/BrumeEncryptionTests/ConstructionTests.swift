@@ -160,4 +160,14 @@ import Testing
         reader = PartReader(unlabelled: [1, 2])
         #expect(refusal { try reader.readFormat() } == .newer)
     }
+
+    @Test("text of bytes has 64 characters, and no other byte is taken for one of them")
+    func base64() {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        for byte in UInt8.min ... .max {
+            let text = [byte] + Array("AAA".utf8)
+            let read = Base64URL.bytes(text)
+            #expect(read.map { Array(Base64URL.text($0).utf8) } == (alphabet.contains(byte) ? text : nil), "\(byte)")
+        }
+    }
 }

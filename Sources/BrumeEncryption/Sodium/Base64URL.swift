@@ -14,6 +14,8 @@ enum Base64URL {
     /// The bytes of a text; nil for another alphabet, and for bits behind the last byte: no two texts are of the same
     /// bytes.
     static func bytes(_ text: [UInt8]) -> [UInt8]? {
+        // libsodium 1.0.18 takes a byte that is no ASCII for an underscore, where characters have a sign.
+        guard text.allSatisfy({ $0 < 0x80 }) else { return nil }
         var bytes = [UInt8](repeating: 0, count: text.count)
         var count = 0
         let isRead = text.withUnsafeBytes { text in

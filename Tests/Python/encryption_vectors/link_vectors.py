@@ -31,7 +31,8 @@ def add(vectors):
         "keys with padding": f"1.{keys[:-1]}=.Shopping", "keys with padding behind them": f"1.{keys}==.Shopping",
         "a character of base64 that base64url does not have": f"1.+{keys[1:]}.Shopping",
         "another such character": f"1./{keys[1:]}.Shopping", "a space in the keys": f"1. {keys[1:]}.Shopping",
-        "a line's end behind the keys": f"1.{keys}\n.Shopping"})
+        "a line's end behind the keys": f"1.{keys}\n.Shopping",
+        "a letter beyond ASCII, of two bytes": f"1.\u00e9{keys[2:]}.Shopping"})
     place = Place(CONTAINER, "production", "alice", "Notes", random(16))
     guest, identifier = random(32), random(16)
     for name, kind, root, user in (("of a zone's ring", 0, "", "erin"), ("of a tree's ring", 1, "note-1", "erin"),
