@@ -108,6 +108,18 @@ import Testing
         for other in box.flipped + box.cutAndContinued { #expect(refusal { try pairs.open(other) } == .damaged) }
     }
 
+    @Test("a device's key for signatures is not checked in a statement, where nobody checks signatures with it")
+    func deviceKeys() throws {
+        let code = RecoveryCode()
+        let scope = IdentityScope(account: "_ann", container: "iCloud.example", environment: "production")
+        var (identity, signed) = try Identity.first(
+            scope: scope, device: Samples.device(1).publicKeys, deviceName: "", code: code)
+        let none = PublicKeys(signing: [UInt8](repeating: 0xff, count: 32), box: Samples.device(2).publicKeys.box)
+        (identity, signed) = try identity.adding(device: none, deviceName: "")
+        #expect(try SignedStatement(signed.bytes).statement.devices[1].keys == none)
+        #expect(try identity.adding(device: Samples.device(3).publicKeys, deviceName: "").signed.boxes.count == 4)
+    }
+
     @Test("keys that are none are refused: points of small order, other encodings, other lengths")
     func smallOrder() throws {
         let zeros = [UInt8](repeating: 0, count: 31)
@@ -124,7 +136,10 @@ import Testing
         try PublicKeys(signing: good.signing, box: [9] + zeros).check()
         let none: [[UInt8]] = [
             [], [0] + zeros, [1] + zeros, [0xec] + [UInt8](repeating: 0xff, count: 30) + [0x7f],
-            [0xed] + [UInt8](repeating: 0xff, count: 30) + [0x7f], Array(good.box.dropLast()), good.box + [0],
+            [0xed] + [UInt8](repeating: 0xff, count: 30) + [0x7f],
+            bytes("e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"),
+            bytes("5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"),
+            Array(good.box.dropLast()), good.box + [0],
         ]
         for key in none {
             #expect(refusal { try PublicKeys(signing: key, box: good.box).check() } == .damaged, "\(key)")

@@ -70,7 +70,7 @@ package struct Statement: Hashable, Sendable {
         var devices: [Device] = []
         for _ in 0..<(try reader.readCount(1...Limits.devices)) {
             devices.append(
-                Device(keys: try reader.readKeys(), name: try reader.readBytes(atMost: Limits.sealedNameBytes)))
+                Device(keys: try reader.readDeviceKeys(), name: try reader.readBytes(atMost: Limits.sealedNameBytes)))
         }
         earlierSeed = try reader.readBytes(atMost: EarlierSeed.byteCount)
         try reader.end()
@@ -109,6 +109,12 @@ extension PartReader {
             signing: try readBytes(exactly: PublicKeys.byteCount), box: try readBytes(exactly: PublicKeys.byteCount))
         try keys.check()
         return keys
+    }
+
+    /// The keys of a device, of which the one for signatures is checked where it comes in an enrolment: in a statement
+    /// nobody checks a signature with it, and the check is slow.
+    mutating func readDeviceKeys() throws(EncryptionRefusal) -> PublicKeys {
+        PublicKeys(signing: try readBytes(exactly: PublicKeys.byteCount), box: try readBoxKey())
     }
 
     mutating func readBoxKey() throws(EncryptionRefusal) -> [UInt8] {

@@ -7,7 +7,7 @@ from functools import cached_property
 from .codes import make_anchor
 from .constructions import (BOX_BYTES, BOX_KEY, SEAL_BYTES, Keys, box, check_signature, derive, hash_of, public_keys,
                             seal, sign, unseal)
-from .messages import ACCOUNT, ENVIRONMENT, NUMBER, TEXT, bytes_of, checked, list_of, message
+from .messages import ACCOUNT, ENVIRONMENT, NUMBER, TEXT, Part, bytes_of, checked, list_of, message
 from .parts import Refusal, labelled, length_of_labelled, listed_bytes, read_labelled, refuse_if, sized
 
 MOST_DEVICES = 64
@@ -16,11 +16,15 @@ EARLIER_SEED_BYTES = SEAL_BYTES + length_of_labelled("earlier-seed", 32)
 IDENTITY_BOX_BYTES = BOX_BYTES + length_of_labelled("identity-box", 32)
 
 
+# Section 2: a device's public keys in a statement, where the one for signatures may be any bytes.
+DEVICE_KEYS = Part(lambda keys: keys.parts(), lambda parts: Keys(parts.sized(32), BOX_KEY.read(parts)))
+
+
 @message()
 class Device:
     """Section 8: a device in a statement; `name` is sealed, or empty."""
 
-    keys: Keys.part
+    keys: DEVICE_KEYS
     name: checked(bytes_of(), lambda name: len(name) <= MOST_SEALED_NAME_BYTES, "a name that is too long") = b""
 
 

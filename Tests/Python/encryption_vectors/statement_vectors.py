@@ -23,6 +23,7 @@ SIGNING_KEYS = {
 BOX_KEYS = {
     "zeros": ZEROS,
     "a point of order 8": bytes.fromhex("e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"),
+    "the other point of order 8": bytes.fromhex("5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"),
     "the prime, which is zero written otherwise": PRIME.to_bytes(32, "little"),
     "zero with the highest bit": bytes(31) + b"\x80",
     "nine with the prime added, which is nine written otherwise": (PRIME + 9).to_bytes(32, "little")}
@@ -49,7 +50,10 @@ def add(vectors):
         "production, and a name with an accent": [sign_statement(
             accented, identity.seeds[0], None, identity.codes[0], random)],
         "a device's name of 256 bytes that does not open": [identity.sign_first(replace(
-            content, devices=(replace(content.devices[0], name=bytes(256)),)))]})
+            content, devices=(replace(content.devices[0], name=bytes(256)),)))],
+        **{f"a device's key for signatures, which nobody uses: {name}": [identity.sign_first(replace(
+            content, devices=(Device(Keys(key, content.devices[0].keys.box)),)))]
+            for name, key in SIGNING_KEYS.items()}})
 
     def bad(refusal, values, front=""):
         vectors.like("statements").each(refusal, "chain", {name: [value] for name, value in values.items()}, front)
@@ -153,13 +157,14 @@ def add_bad_keys(bad, identity):
     """Section 2: keys that are refused where they are read."""
     content = identity.first.content
     keys, device = content.keys, content.devices[0].keys
-    changed = {f"a device's key for signatures: {name}": {"devices": (Device(Keys(key, device.box)),)}
+    changed = {f"an identity's key for signatures: {name}": {"keys": Keys(key, keys.box)}
                for name, key in SIGNING_KEYS.items()}
+    changed |= {f"a device's key for boxes: {name}": {"devices": (Device(Keys(device.signing, key)),)}
+                for name, key in BOX_KEYS.items()}
     changed |= {f"a recovery code's key: {name}": {"code": key} for name, key in BOX_KEYS.items()}
     for_all = "an identity's key for signatures of small order, whose signature holds for all"
     changed |= {for_all: {"keys": Keys(NEUTRAL, keys.box)},
-                "an identity's key for boxes: zeros": {"keys": Keys(keys.signing, ZEROS)},
-                "a device's key for boxes: zeros": {"devices": (Device(Keys(device.signing, ZEROS)),)}}
+                "an identity's key for boxes: zeros": {"keys": Keys(keys.signing, ZEROS)}}
     for name, changes in changed.items():
         signed = resigned(identity, replace(content, **changes).encoded())
         bad("damaged", {name: replace(signed, own=NEUTRAL + ZEROS) if name == for_all else signed})
