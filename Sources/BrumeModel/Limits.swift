@@ -330,4 +330,13 @@ package enum Limits {
     package static let sharedSubscriptionsPerUser = 64
     /// Zones of others that went and that the shared database's feed still reports.
     package static let endedSharedZonesPerUser = 1_000
+
+    /// Bytes of a signed statement: more than the largest, which has 64 devices.
+    package static let statementBytes = 48 * 1024
+
+    /// Statements of an account in a container and environment: one is made whenever a device comes or goes.
+    package static let statementsPerAccount = 4_096
+
+    /// Bytes of all of these. One of five devices has some two kilobytes, so that there is room for 4,000 of them.
+    package static let statementBytesPerAccount = 8 * 1024 * 1024
 }

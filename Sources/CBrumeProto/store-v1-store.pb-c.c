@@ -457,6 +457,96 @@ void   brume__store__v1__shared_zone__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__shared_zone__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__statement_put__init
+                     (Brume__Store__V1__StatementPut         *message)
+{
+  static const Brume__Store__V1__StatementPut init_value = BRUME__STORE__V1__STATEMENT_PUT__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__statement_put__get_packed_size
+                     (const Brume__Store__V1__StatementPut *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__statement_put__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__statement_put__pack
+                     (const Brume__Store__V1__StatementPut *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__statement_put__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__statement_put__pack_to_buffer
+                     (const Brume__Store__V1__StatementPut *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__statement_put__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__StatementPut *
+       brume__store__v1__statement_put__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__StatementPut *)
+     protobuf_c_message_unpack (&brume__store__v1__statement_put__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__statement_put__free_unpacked
+                     (Brume__Store__V1__StatementPut *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__statement_put__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__statements_end__init
+                     (Brume__Store__V1__StatementsEnd         *message)
+{
+  static const Brume__Store__V1__StatementsEnd init_value = BRUME__STORE__V1__STATEMENTS_END__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__statements_end__get_packed_size
+                     (const Brume__Store__V1__StatementsEnd *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__statements_end__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__statements_end__pack
+                     (const Brume__Store__V1__StatementsEnd *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__statements_end__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__statements_end__pack_to_buffer
+                     (const Brume__Store__V1__StatementsEnd *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__statements_end__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__StatementsEnd *
+       brume__store__v1__statements_end__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__StatementsEnd *)
+     protobuf_c_message_unpack (&brume__store__v1__statements_end__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__statements_end__free_unpacked
+                     (Brume__Store__V1__StatementsEnd *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__statements_end__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__client_token_put__init
                      (Brume__Store__V1__ClientTokenPut         *message)
 {
@@ -2081,7 +2171,7 @@ const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descri
   (ProtobufCMessageInit) brume__store__v1__subscription_deletion__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[10] =
+static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[12] =
 {
   {
     "record_put",
@@ -2203,6 +2293,30 @@ static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "statement_put",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, statement_put),
+    &brume__store__v1__statement_put__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "statements_end",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, statements_end),
+    &brume__store__v1__statements_end__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__change__field_indices_by_name[] = {
   1,   /* field[1] = record_deletion */
@@ -2211,6 +2325,8 @@ static const unsigned brume__store__v1__change__field_indices_by_name[] = {
   6,   /* field[6] = shared_zone_asked */
   9,   /* field[9] = shared_zone_end */
   8,   /* field[8] = shared_zone_put */
+  10,   /* field[10] = statement_put */
+  11,   /* field[11] = statements_end */
   5,   /* field[5] = subscription_deletion */
   4,   /* field[4] = subscription_put */
   2,   /* field[2] = zone_creation */
@@ -2219,7 +2335,7 @@ static const unsigned brume__store__v1__change__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__store__v1__change__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
 {
@@ -2229,7 +2345,7 @@ const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
   "Brume__Store__V1__Change",
   "brume.store.v1",
   sizeof(Brume__Store__V1__Change),
-  10,
+  12,
   brume__store__v1__change__field_descriptors,
   brume__store__v1__change__field_indices_by_name,
   1,  brume__store__v1__change__number_ranges,
@@ -2388,6 +2504,75 @@ const ProtobufCMessageDescriptor brume__store__v1__shared_zone__descriptor =
   brume__store__v1__shared_zone__field_indices_by_name,
   1,  brume__store__v1__shared_zone__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__shared_zone__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__statement_put__field_descriptors[2] =
+{
+  {
+    "number",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StatementPut, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "statement",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StatementPut, statement),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__statement_put__field_indices_by_name[] = {
+  0,   /* field[0] = number */
+  1,   /* field[1] = statement */
+};
+static const ProtobufCIntRange brume__store__v1__statement_put__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__statement_put__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.StatementPut",
+  "StatementPut",
+  "Brume__Store__V1__StatementPut",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__StatementPut),
+  2,
+  brume__store__v1__statement_put__field_descriptors,
+  brume__store__v1__statement_put__field_indices_by_name,
+  1,  brume__store__v1__statement_put__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__statement_put__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define brume__store__v1__statements_end__field_descriptors NULL
+#define brume__store__v1__statements_end__field_indices_by_name NULL
+#define brume__store__v1__statements_end__number_ranges NULL
+const ProtobufCMessageDescriptor brume__store__v1__statements_end__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.StatementsEnd",
+  "StatementsEnd",
+  "Brume__Store__V1__StatementsEnd",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__StatementsEnd),
+  0,
+  brume__store__v1__statements_end__field_descriptors,
+  brume__store__v1__statements_end__field_indices_by_name,
+  0,  brume__store__v1__statements_end__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__statements_end__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__client_token_put__field_descriptors[3] =
@@ -4214,7 +4399,7 @@ const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor
   (ProtobufCMessageInit) brume__store__v1__former_subscriber__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[13] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[14] =
 {
   {
     "zones",
@@ -4372,6 +4557,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "statements",
+    14,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_statements),
+    offsetof(Brume__Store__V1__SnapshotBlock, statements),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
   9,   /* field[9] = asked_zones */
@@ -4382,6 +4579,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
   6,   /* field[6] = owned_subscriptions */
   1,   /* field[1] = records */
   8,   /* field[8] = shared_zones */
+  13,   /* field[13] = statements */
   4,   /* field[4] = subscriptions */
   2,   /* field[2] = tombstones */
   11,   /* field[11] = tree_members */
@@ -4391,7 +4589,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 13 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -4401,7 +4599,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  13,
+  14,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,

@@ -53,4 +53,9 @@ package enum Change: Equatable, Sendable {
     case sharedZoneAnswered(AskedZone)
     case sharedZonePut(SharedZone)
     case sharedZoneEnd(ZoneID)
+    // What the owner of a private database says of their keys and devices (Documentation/EncryptionFormats.md, 8).
+    /// The statement of that number, which follows the one before.
+    case statement(number: UInt32, SharedBytes)
+    /// All of them go.
+    case statementsEnd
 }

@@ -255,13 +255,15 @@ package struct SnapshotBlock: Equatable, Sendable {
     package var treeMembers: [SnapshotTreeMember]
     /// Those of one tree stand in the order of their positions, also from block to block.
     package var departures: [SnapshotDeparture]
+    /// In the order of their numbers, from 1, also from block to block.
+    package var statements: [SharedBytes]
 
     package init(
         zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
         deletedZones: [SnapshotDeletedZone] = [], subscriptions: [Subscription] = [],
         operations: [SnapshotOperation] = [], formerSubscribers: [SnapshotFormerSubscriber] = [],
         sharedZones: [SnapshotSharedZone] = [], askedZones: [AskedZone] = [], trees: [SnapshotTree] = [],
-        treeMembers: [SnapshotTreeMember] = [], departures: [SnapshotDeparture] = []
+        treeMembers: [SnapshotTreeMember] = [], departures: [SnapshotDeparture] = [], statements: [SharedBytes] = []
     ) {
         self.zones = zones
         self.records = records
@@ -275,5 +277,6 @@ package struct SnapshotBlock: Equatable, Sendable {
         self.trees = trees
         self.treeMembers = treeMembers
         self.departures = departures
+        self.statements = statements
     }
 }

@@ -146,6 +146,11 @@ extension StoreCoder {
             return .sharedZonePut(try sharedZone(change.pointee.shared_zone_put))
         case BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_END:
             return .sharedZoneEnd(try sharedZone(change.pointee.shared_zone_end).id)
+        case BRUME__STORE__V1__CHANGE__KIND_STATEMENT_PUT:
+            let put = change.pointee.statement_put.pointee
+            return .statement(number: put.number, SharedBytes(put.statement.array))
+        case BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END:
+            return .statementsEnd
         default:
             throw StoreCodingError("a journal entry holds a change of a kind that this version doesn't know")
         }
@@ -207,6 +212,15 @@ extension MessageArena {
         case .sharedZoneEnd(let id):
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_END
             message.pointee.shared_zone_end = sharedZone(SharedZone(id: id, incarnation: 0, start: .start, run: 0))
+        case .statement(let number, let bytes):
+            let put = make(brume__store__v1__statement_put__init)
+            put.pointee.number = number
+            put.pointee.statement = data(bytes.array)
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_STATEMENT_PUT
+            message.pointee.statement_put = put
+        case .statementsEnd:
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END
+            message.pointee.statements_end = make(brume__store__v1__statements_end__init)
         }
         return message
     }

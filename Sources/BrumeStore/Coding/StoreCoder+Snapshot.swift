@@ -85,6 +85,8 @@ extension StoreCoder {
             message.pointee.n_asked_zones = block.askedZones.count
             message.pointee.asked_zones = arena.messages(block.askedZones, arena.askedZone)
             arena.addTrees(of: block, to: message)
+            message.pointee.n_statements = block.statements.count
+            message.pointee.statements = arena.list(block.statements)
             return message
         }
     }
@@ -163,6 +165,9 @@ extension StoreCoder {
             }
             block.askedZones = try values(message.pointee.asked_zones, message.pointee.n_asked_zones, askedZone)
             try readTrees(message, into: &block)
+            for index in 0..<message.pointee.n_statements {
+                block.statements.append(SharedBytes(message.pointee.statements[index].array))
+            }
             return block
         }
     }

@@ -39,7 +39,7 @@ extension Database {
     static let forgettingPrefix = Array("forget ".utf8)
 
     /// Forgets what a private database that was emptied still knows of its user, who will not come back: the
-    /// subscriptions, and the answers to operations, which hold records. What stays are the user's record without
+    /// subscriptions, the statements, and the answers to operations, which hold records. What stays are the user's record without
     /// fields, and the names of zones that were deleted.
     ///
     /// - Returns: The commits.
@@ -57,6 +57,10 @@ extension Database {
             for zone in sharedZones.zones {
                 builder.append(.sharedZoneEnd(zone.id))
                 _ = sharedZones.end(zone.id, at: builder.nextPosition())
+            }
+            if !statements.isEmpty {
+                builder.append(.statementsEnd)
+                statements = AccountStatements()
             }
             for zone in sharedZones.asked.sorted() {
                 builder.append(.sharedZoneAnswered(zone))

@@ -97,6 +97,8 @@ extension Database {
             removeSubscription(id, of: owner)
         case .sharedZoneAsked, .sharedZoneAnswered, .sharedZonePut, .sharedZoneEnd:
             try apply(sharedZone: change, builder: &builder)
+        case .statement, .statementsEnd:
+            try apply(statement: change)
         }
     }
 

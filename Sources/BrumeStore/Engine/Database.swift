@@ -71,6 +71,8 @@ package final class Database {
     package var giveBack: ((Remains) -> Void)?
     /// The zones of others that a private database's owner takes part in.
     @exclusivity(unchecked) package internal(set) var sharedZones = SharedZones()
+    /// What a private database's owner says of their keys and devices.
+    @exclusivity(unchecked) package internal(set) var statements = AccountStatements()
     /// What is known of the assets that are stored for it.
     @exclusivity(unchecked) package var blobs = BlobIndex(grace: StoreLimits.assetGraceSeconds)
     @exclusivity(unchecked) var assetReleases = AssetReleases()
@@ -173,7 +175,7 @@ package final class Database {
             + participantOperations.bytes
             + subscriptionTable.approximateBytes + formerSubscribers.approximateBytes + sharedZones.approximateBytes
             + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
-            + assetReleases.approximateBytes
+            + assetReleases.approximateBytes + statements.approximateBytes
     }
 
     static let emptyBytes = 4 * 1024

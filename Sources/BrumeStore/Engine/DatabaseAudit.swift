@@ -94,7 +94,8 @@ extension Database {
             approximateBytes: Database.emptyBytes + subscriptionTable.approximateBytes
                 + formerSubscribers.approximateBytes + sharedZones.approximateBytes
                 + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
-                + assetReleases.approximateBytes)
+                + assetReleases.approximateBytes
+                + AccountStatements(statements.all)!.approximateBytes)
         func count(assetsOf record: SharedBytes) {
             Database.forEachAsset(of: record) { asset in
                 if sums.assets[BlobName(asset)] == nil { sums.assetBytes += BlobIndex.counted(asset.byteCount) }

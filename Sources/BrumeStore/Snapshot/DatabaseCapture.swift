@@ -15,6 +15,7 @@ package struct DatabaseCapture: Sendable {
     let participantOperations: RememberedOperations.Capture
     let formerSubscribers: FormerSubscribers
     let sharedZones: SharedZones
+    let statements: AccountStatements
     /// See ``Database/quotaBytes``.
     var quotaBytes: Int
     /// Set when ``quotaBytes`` still counts assets that no record names: then ``header`` counts them anew.
@@ -66,7 +67,7 @@ extension Database {
             id: id, sequence: sequence, zones: zoneStates.filter { !$0.isForgotten }.map(ZoneCapture.init),
             zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptionTable.all,
             operations: operations.capture, participantOperations: participantOperations.capture,
-            formerSubscribers: formerSubscribers, sharedZones: sharedZones,
+            formerSubscribers: formerSubscribers, sharedZones: sharedZones, statements: statements,
             quotaBytes: quotaBytes,
             recount: hasAssetReleases ? .init(storedBytes: storedBytes, overheadBytes: overheadBytes) : nil)
     }
@@ -211,6 +212,10 @@ extension DatabaseCapture {
         for zone in sharedZones.asked.sorted() {
             rest.askedZones.append(zone)
             try add(zone.owner.utf8.count)
+        }
+        for statement in statements.all {
+            rest.statements.append(statement)
+            try add(statement.count)
         }
         if bytes > 0 { try end() }
     }

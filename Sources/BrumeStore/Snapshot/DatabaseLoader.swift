@@ -90,6 +90,11 @@ package final class DatabaseLoader {
                 }
                 database.sharedZones.ask(zone)
             }
+            for statement in block.statements {
+                guard database.id.scope == .private, database.statements.append(statement) else {
+                    throw Problem(text: "a statement stands there that the server would not have kept")
+                }
+            }
             for operation in block.operations {
                 database.remember(
                     operation: operation.id, encoded: operation.outcome, digest: operation.digest, user: operation.user)

@@ -20,6 +20,8 @@ extension CommitHistory {
             case .sharedZoneAnswered(let zone): "answered about zone \(zone.incarnation) of \(zone.owner)"
             case .sharedZonePut(let zone): "zone \(zone.id.name) of \(zone.id.owner) came"
             case .sharedZoneEnd(let id): "zone \(id.name) of \(id.owner) went"
+            case .statement(let number, _): "statement \(number) made"
+            case .statementsEnd: "statements went"
             }
         }
         return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")

@@ -210,6 +210,7 @@ final class CommitHistory {
             case .subscriptionDeletion(let name, let owner):
                 state.subscriptions[.init(owner: owner, id: name)] = nil
             case .sharedZoneAsked, .sharedZoneAnswered, .sharedZonePut, .sharedZoneEnd: break
+            case .statement, .statementsEnd: break
             }
         }
         state.forgetDeletedZones(limit: limits.deletedZones)

@@ -25,6 +25,8 @@ typedef struct Brume__Store__V1__SubscriptionDeletion Brume__Store__V1__Subscrip
 typedef struct Brume__Store__V1__Change Brume__Store__V1__Change;
 typedef struct Brume__Store__V1__AskedZone Brume__Store__V1__AskedZone;
 typedef struct Brume__Store__V1__SharedZone Brume__Store__V1__SharedZone;
+typedef struct Brume__Store__V1__StatementPut Brume__Store__V1__StatementPut;
+typedef struct Brume__Store__V1__StatementsEnd Brume__Store__V1__StatementsEnd;
 typedef struct Brume__Store__V1__ClientTokenPut Brume__Store__V1__ClientTokenPut;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
 typedef struct Brume__Store__V1__OperationOutcome Brume__Store__V1__OperationOutcome;
@@ -169,7 +171,9 @@ typedef enum {
   BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_ASKED = 7,
   BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_ANSWERED = 8,
   BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_PUT = 9,
-  BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_END = 10
+  BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_END = 10,
+  BRUME__STORE__V1__CHANGE__KIND_STATEMENT_PUT = 11,
+  BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END = 12
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__STORE__V1__CHANGE__KIND__CASE)
 } Brume__Store__V1__Change__KindCase;
 
@@ -194,6 +198,8 @@ struct  Brume__Store__V1__Change
      * owner and name alone
      */
     Brume__Store__V1__SharedZone *shared_zone_end;
+    Brume__Store__V1__StatementPut *statement_put;
+    Brume__Store__V1__StatementsEnd *statements_end;
   };
 };
 #define BRUME__STORE__V1__CHANGE__INIT \
@@ -252,6 +258,35 @@ struct  Brume__Store__V1__SharedZone
 #define BRUME__STORE__V1__SHARED_ZONE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__shared_zone__descriptor) \
     , {0,NULL}, {0,NULL}, 0, 0, 0, 0 }
+
+
+/*
+ * A signed statement of the database's owner (Documentation/EncryptionFormats.md, section 8), which follows the one before.
+ */
+struct  Brume__Store__V1__StatementPut
+{
+  ProtobufCMessage base;
+  /*
+   * from 1
+   */
+  uint32_t number;
+  ProtobufCBinaryData statement;
+};
+#define BRUME__STORE__V1__STATEMENT_PUT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__statement_put__descriptor) \
+    , 0, {0,NULL} }
+
+
+/*
+ * All statements go.
+ */
+struct  Brume__Store__V1__StatementsEnd
+{
+  ProtobufCMessage base;
+};
+#define BRUME__STORE__V1__STATEMENTS_END__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__statements_end__descriptor) \
+     }
 
 
 /*
@@ -743,10 +778,15 @@ struct  Brume__Store__V1__SnapshotBlock
    */
   size_t n_departures;
   Brume__Store__V1__SnapshotDeparture **departures;
+  /*
+   * in the order of their numbers, from 1
+   */
+  size_t n_statements;
+  ProtobufCBinaryData *statements;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__SnapshotSharedZone
@@ -1010,6 +1050,44 @@ Brume__Store__V1__SharedZone *
                       const uint8_t       *data);
 void   brume__store__v1__shared_zone__free_unpacked
                      (Brume__Store__V1__SharedZone *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__StatementPut methods */
+void   brume__store__v1__statement_put__init
+                     (Brume__Store__V1__StatementPut         *message);
+size_t brume__store__v1__statement_put__get_packed_size
+                     (const Brume__Store__V1__StatementPut   *message);
+size_t brume__store__v1__statement_put__pack
+                     (const Brume__Store__V1__StatementPut   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__statement_put__pack_to_buffer
+                     (const Brume__Store__V1__StatementPut   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__StatementPut *
+       brume__store__v1__statement_put__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__statement_put__free_unpacked
+                     (Brume__Store__V1__StatementPut *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__StatementsEnd methods */
+void   brume__store__v1__statements_end__init
+                     (Brume__Store__V1__StatementsEnd         *message);
+size_t brume__store__v1__statements_end__get_packed_size
+                     (const Brume__Store__V1__StatementsEnd   *message);
+size_t brume__store__v1__statements_end__pack
+                     (const Brume__Store__V1__StatementsEnd   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__statements_end__pack_to_buffer
+                     (const Brume__Store__V1__StatementsEnd   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__StatementsEnd *
+       brume__store__v1__statements_end__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__statements_end__free_unpacked
+                     (Brume__Store__V1__StatementsEnd *message,
                       ProtobufCAllocator *allocator);
 /* Brume__Store__V1__ClientTokenPut methods */
 void   brume__store__v1__client_token_put__init
@@ -1556,6 +1634,12 @@ typedef void (*Brume__Store__V1__AskedZone_Closure)
 typedef void (*Brume__Store__V1__SharedZone_Closure)
                  (const Brume__Store__V1__SharedZone *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__StatementPut_Closure)
+                 (const Brume__Store__V1__StatementPut *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__StatementsEnd_Closure)
+                 (const Brume__Store__V1__StatementsEnd *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__ClientTokenPut_Closure)
                  (const Brume__Store__V1__ClientTokenPut *message,
                   void *closure_data);
@@ -1653,6 +1737,8 @@ extern const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion_
 extern const ProtobufCMessageDescriptor brume__store__v1__change__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__asked_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__shared_zone__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__statement_put__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__statements_end__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__operation_outcome__descriptor;

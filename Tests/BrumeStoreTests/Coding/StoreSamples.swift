@@ -18,6 +18,7 @@ enum StoreSamples {
                 .sharedZoneAsked(AskedZone(owner: RecordSamples.userName, incarnation: .max)),
                 .sharedZoneAnswered(AskedZone(owner: RecordSamples.userName, incarnation: 0)),
                 .sharedZonePut(sharedZone), .sharedZoneEnd(sharedZone.id),
+                .statement(number: .max, SharedBytes([0, 1, 255])), .statementsEnd,
             ], operationID: MessageSamples.operationID, operationOutcome: [0, 1, 2],
             operationDigest: OperationDigest(front: 0x0102_0304_0506_0708, back: .max), operationUser: "_ada",
             run: 0xFEDC_BA98,
@@ -72,6 +73,6 @@ enum StoreSamples {
             askedZones: [
                 AskedZone(owner: RecordSamples.userName, incarnation: 0),
                 AskedZone(owner: RecordSamples.userName, incarnation: 1 << 40 | 7),
-            ])
+            ], statements: [SharedBytes([0, 9]), SharedBytes([255])])
     }
 }

@@ -70,6 +70,11 @@ final class FaultScript {
         let isPrivate = desk.database.id.scope == .private
         var commits: [Commit] = []
         if isPrivate, step == 0, let commit = desk.makeZone("notes") { commits.append(commit) }
+        if isPrivate, step % 2 == 1 {
+            let number = UInt32(step / 2 + 1)
+            let statement = StatementTests.statement(number)
+            commits.append(try! desk.database.append(statement: statement, number: number, nowMilliseconds: 1)!)
+        }
         let zone = isPrivate ? Desk.zone : ZoneID.defaultZone
         let bytes = [UInt8](repeating: UInt8(step), count: 60 + step * 10)
         let names = [FaultScript.names[step % 6], FaultScript.names[(step + 2) % 6]]

@@ -56,6 +56,11 @@ struct SnapshotTests {
             let news = SharedZonesTests.news(zone, start: zone.start)
             try folder.keep(try #require(database.note(news, nowMilliseconds: 1)))
         }
+        for number in 1...3 as ClosedRange<UInt32> {
+            let statement = StatementTests.statement(number)
+            try folder.keep(
+                try #require(try database.append(statement: statement, number: number, nowMilliseconds: 1)))
+        }
         let ended = SharedZonesTests.news(SharedZonesTests.zone(1), start: nil)
         try folder.keep(try #require(database.note(ended, nowMilliseconds: 1)))
         return folder
@@ -85,6 +90,7 @@ struct SnapshotTests {
             lines.append("\(String(describing: database.rememberedOperation([1, 2, 3], digest: digest)))")
         }
         let shared = database.sharedZones
+        lines.append("\(database.statements.all)")
         lines.append("\(shared.inOrder) \(shared.asked.map(\.incarnation).sorted()) \(shared.floor)")
         return lines.joined(separator: "\n")
     }
