@@ -63,6 +63,51 @@ import Testing
         #expect(two.signed.anchor == other.anchor(statementHash: two.signed.statement.hash))
     }
 
+    @Test("a head made of kept statements takes what the whole chain takes, and refuses what it refuses")
+    func heads() throws {
+        let one = try first()
+        let two = try one.identity.adding(device: laptop.publicKeys, deviceName: "")
+        let three = try two.identity.replacingKeys(code: RecoveryCode())
+        let four = try three.identity.replacingKeys(withoutDevices: [laptop.publicKeys])
+        var kept = try #require(try StatementHead(kept: [one.signed, two.signed, three.signed].map(\.bytes)))
+        #expect(kept.last == three.signed.statement)
+        #expect(refusal { try kept.append(three.signed) } == .brokenChain)
+        #expect(refusal { try kept.append(two.signed) } == .brokenChain)
+        // Keys and codes that were replaced stay so, whoever signs.
+        for signed in [
+            resigned(behind: three, by: KeyPairs(seed: .random()), codeOf: one.signed),
+            resigned(behind: three, by: one.identity.keys, codeOf: three.signed),
+        ] {
+            var chain = try chain(one.signed, two.signed, three.signed)
+            #expect(refusal { try kept.append(signed) } == .brokenChain)
+            #expect(refusal { try chain.append(signed) } == .brokenChain)
+        }
+        let fresh = resigned(behind: three, by: KeyPairs(seed: .random()), codeOf: three.signed)
+        var other = kept
+        try other.append(fresh)
+        try kept.append(four.signed)
+        #expect(kept.last == four.signed.statement)
+        #expect(try StatementHead(kept: []) == nil)
+        #expect(refusal { try StatementHead(kept: [one.signed.bytes, [1]]) } == .damaged)
+    }
+
+    /// A statement behind another one, correctly signed, with the keys and the code of somebody's choice.
+    private func resigned(
+        behind before: (identity: Identity, signed: SignedStatement), by keys: KeyPairs, codeOf other: SignedStatement
+    ) -> SignedStatement {
+        let (last, signed) = (before.signed.statement, before.signed)
+        let statement = Statement(
+            scope: last.scope, number: last.number + 1, previousHash: last.hash, keys: keys.publicKeys,
+            codeKey: other.statement.codeKey, devices: last.devices,
+            earlierSeed: EarlierSeed.seal(before.identity.keys, for: keys, behind: last.hash))
+        let anchor = other.statement.codeKey == last.codeKey ? [] : other.anchor
+        return SignedStatement(
+            statement: statement,
+            ownSignature: keys.sign(SignedStatement.ownMessage(statement, anchor: anchor, boxes: signed.boxes)),
+            previousSignature: before.identity.keys.sign(SignedStatement.nextMessage(statement)), anchor: anchor,
+            boxes: signed.boxes)
+    }
+
     @Test("a chain takes nothing that does not follow: left out, repeated, of another account, or by a stranger")
     func chains() throws {
         let one = try first()
@@ -168,7 +213,7 @@ import Testing
                     scope: IdentityScope(account: account, container: "c", environment: environment), number: number,
                     previousHash: Statement.noHash, keys: keys ?? statement.keys,
                     codeKey: codeKey ?? statement.codeKey, devices: devices ?? statement.devices
-                ).bytes)
+                ).bytes, checksKeys: true)
         }
         try changed()
         let device = statement.devices[0]

@@ -22,9 +22,12 @@ package struct SignedStatement: Hashable, Sendable {
         self.boxes = boxes
     }
 
-    package init(_ bytes: [UInt8]) throws(EncryptionRefusal) {
+    package init(_ bytes: [UInt8]) throws(EncryptionRefusal) { try self.init(bytes, checksKeys: true) }
+
+    /// - Parameter checksKeys: False for one that was read before: the check of an identity's key is slow.
+    init(_ bytes: [UInt8], checksKeys: Bool) throws(EncryptionRefusal) {
         var reader = try PartReader(bytes, .signedStatement)
-        let statement = try Statement(try reader.readBytes(atMost: bytes.count))
+        let statement = try Statement(try reader.readBytes(atMost: bytes.count), checksKeys: checksKeys)
         self.statement = statement
         ownSignature = try reader.readBytes(exactly: Signature.byteCount)
         previousSignature = try reader.readBytes(atMost: Signature.byteCount)

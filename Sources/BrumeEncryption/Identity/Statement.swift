@@ -59,18 +59,21 @@ package struct Statement: Hashable, Sendable {
         hash = Self.hash(writer.bytes)
     }
 
-    init(_ bytes: [UInt8]) throws(EncryptionRefusal) {
+    init(_ bytes: [UInt8], checksKeys: Bool) throws(EncryptionRefusal) {
         var reader = try PartReader(bytes, .statement)
         try reader.readFormat()
         scope = try reader.readScope()
         number = try reader.readU32()
         previousHash = try reader.readBytes(exactly: Digest.byteCount)
-        keys = try reader.readKeys()
+        keys = try reader.readKeys(checksSigningKey: checksKeys)
         codeKey = try reader.readBoxKey()
         var devices: [Device] = []
         for _ in 0..<(try reader.readCount(1...Limits.devices)) {
             devices.append(
-                Device(keys: try reader.readDeviceKeys(), name: try reader.readBytes(atMost: Limits.sealedNameBytes)))
+                Device(
+                    // Its key for signatures is checked where it comes in an enrolment: here nobody uses it.
+                    keys: try reader.readKeys(checksSigningKey: false),
+                    name: try reader.readBytes(atMost: Limits.sealedNameBytes)))
         }
         earlierSeed = try reader.readBytes(atMost: EarlierSeed.byteCount)
         try reader.end()
@@ -104,17 +107,11 @@ extension PartWriter {
 }
 
 extension PartReader {
-    mutating func readKeys() throws(EncryptionRefusal) -> PublicKeys {
-        let keys = PublicKeys(
-            signing: try readBytes(exactly: PublicKeys.byteCount), box: try readBytes(exactly: PublicKeys.byteCount))
-        try keys.check()
-        return keys
-    }
-
-    /// The keys of a device, of which the one for signatures is checked where it comes in an enrolment: in a statement
-    /// nobody checks a signature with it, and the check is slow.
-    mutating func readDeviceKeys() throws(EncryptionRefusal) -> PublicKeys {
-        PublicKeys(signing: try readBytes(exactly: PublicKeys.byteCount), box: try readBoxKey())
+    /// - Parameter checksSigningKey: False where nobody relies on it: the check is slow.
+    mutating func readKeys(checksSigningKey: Bool = true) throws(EncryptionRefusal) -> PublicKeys {
+        let signing = try readBytes(exactly: PublicKeys.byteCount)
+        if checksSigningKey { try PublicKeys.check(signing: signing) }
+        return PublicKeys(signing: signing, box: try readBoxKey())
     }
 
     mutating func readBoxKey() throws(EncryptionRefusal) -> [UInt8] {

@@ -4,23 +4,18 @@
 /// keys of the first.
 package struct StatementChain: Hashable, Sendable {
     package private(set) var statements: [Statement]
+    private var head: StatementHead
     /// Where a statement of a hash stands.
-    private var indices: [[UInt8]: Int] = [:]
-    /// Keys that the identity had, and the code: none of them comes back.
-    private var usedKeys: Set<[UInt8]> = []
-    private var usedCodes: Set<[UInt8]> = []
+    private var indices: [[UInt8]: Int]
 
     package var first: Statement { statements[0] }
-    package var last: Statement { statements[statements.count - 1] }
+    package var last: Statement { head.last }
 
     /// A chain that begins with an account's first statement.
     package init(first signed: SignedStatement, of scope: IdentityScope) throws(EncryptionRefusal) {
-        let statement = signed.statement
-        guard statement.scope == scope, statement.number == 1, statement.previousHash == Statement.noHash,
-            signed.previousSignature.isEmpty, !signed.anchor.isEmpty
-        else { throw .brokenChain }
-        try signed.checkOwnSignature()
-        self.init(kept: [statement])
+        head = try StatementHead(first: signed, of: scope)
+        statements = [signed.statement]
+        indices = [signed.statement.hash: 0]
     }
 
     /// A chain whose statements this device has checked before, or can trust otherwise.
@@ -28,37 +23,18 @@ package struct StatementChain: Hashable, Sendable {
     /// - Precondition: There is one at least.
     package init(kept statements: [Statement]) {
         precondition(!statements.isEmpty, "a chain has a statement")
-        self.statements = []
-        for statement in statements { take(statement) }
+        head = StatementHead(kept: statements[0])
+        for statement in statements.dropFirst() { head.take(statement) }
+        self.statements = statements
+        indices = Dictionary(
+            zip(statements.map(\.hash), statements.indices), uniquingKeysWith: { _, later in later })
     }
 
     /// Takes in the next statement. A refused one leaves the chain as it was.
     package mutating func append(_ signed: SignedStatement) throws(EncryptionRefusal) {
-        let statement = signed.statement
-        guard statements.count < Limits.statements, statement.scope == last.scope, last.number < .max,
-            statement.number == last.number + 1, statement.previousHash == last.hash,
-            signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
-            statement.codeKey == last.codeKey || !usedCodes.contains(statement.codeKey)
-        else { throw .brokenChain }
-        let keys = [statement.keys.signing, statement.keys.box]
-        let isSameIdentity = statement.keys == last.keys
-        guard isSameIdentity || usedKeys.isDisjoint(with: keys), statement.earlierSeed.isEmpty == isSameIdentity else {
-            throw .brokenChain
-        }
-        // Whoever goes must not have the identity any more.
-        let keepsAll = last.devices.allSatisfy { statement.lists($0.keys) }
-        guard keepsAll && statement.codeKey == last.codeKey || !isSameIdentity else { throw .brokenChain }
-        try signed.checkOwnSignature()
-        try Signature.check(
-            signed.previousSignature, of: SignedStatement.nextMessage(statement), by: last.keys.signing)
-        take(statement)
-    }
-
-    private mutating func take(_ statement: Statement) {
-        indices[statement.hash] = statements.count
-        usedKeys.formUnion([statement.keys.signing, statement.keys.box])
-        usedCodes.insert(statement.codeKey)
-        statements.append(statement)
+        try head.append(signed)
+        indices[signed.statement.hash] = statements.count
+        statements.append(signed.statement)
     }
 
     /// Where a statement of this hash stands in the chain.

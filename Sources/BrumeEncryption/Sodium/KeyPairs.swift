@@ -17,9 +17,13 @@ package struct PublicKeys: Hashable, Sendable {
     /// Refuses keys from outside that are none: with some points of small order everybody would know the secret, and
     /// libraries don't agree on whose signatures those are.
     func check() throws(EncryptionRefusal) {
-        Sodium.start()
-        guard signing.count == Self.byteCount, crypto_core_ed25519_is_valid_point(signing) == 1 else { throw .damaged }
+        try Self.check(signing: signing)
         try Self.check(box: box)
+    }
+
+    static func check(signing key: [UInt8]) throws(EncryptionRefusal) {
+        Sodium.start()
+        guard key.count == byteCount, crypto_core_ed25519_is_valid_point(key) == 1 else { throw .damaged }
     }
 
     /// Whether a number is below 2^255 − 19: others are another way of writing one that is.

@@ -1,0 +1,71 @@
+/// What an account's next statement is checked against: the last one, and what all before it used up. Whoever keeps
+/// no more than this of a chain can say of the next statement whether it follows, and a server does.
+package struct StatementHead: Hashable, Sendable {
+    package private(set) var last: Statement
+    /// How many statements there are up to the last.
+    private var count = 1
+    /// Keys that the identity had, and the code: none of them comes back.
+    private var usedKeys: Set<[UInt8]> = []
+    private var usedCodes: Set<[UInt8]> = []
+
+    /// The head of a chain that begins with an account's first statement.
+    package init(first signed: SignedStatement, of scope: IdentityScope) throws(EncryptionRefusal) {
+        let statement = signed.statement
+        guard statement.scope == scope, statement.number == 1, statement.previousHash == Statement.noHash,
+            signed.previousSignature.isEmpty, !signed.anchor.isEmpty
+        else { throw .brokenChain }
+        try signed.checkOwnSignature()
+        self.init(kept: statement)
+    }
+
+    /// The head of a chain that begins with a statement that was checked before.
+    init(kept first: Statement) {
+        last = first
+        use(first)
+    }
+
+    /// The head of signed statements as they were kept, which were checked before they were; nil for none.
+    package init?(kept signed: some Sequence<[UInt8]>) throws(EncryptionRefusal) {
+        var head: StatementHead?
+        for bytes in signed {
+            let statement = try SignedStatement(bytes, checksKeys: false).statement
+            if head == nil { head = StatementHead(kept: statement) } else { head!.take(statement) }
+        }
+        guard let head else { return nil }
+        self = head
+    }
+
+    /// Takes in the next statement. A refused one leaves the head as it was.
+    package mutating func append(_ signed: SignedStatement) throws(EncryptionRefusal) {
+        let statement = signed.statement
+        guard count < Limits.statements, statement.scope == last.scope, last.number < .max,
+            statement.number == last.number + 1, statement.previousHash == last.hash,
+            signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
+            statement.codeKey == last.codeKey || !usedCodes.contains(statement.codeKey)
+        else { throw .brokenChain }
+        let keys = [statement.keys.signing, statement.keys.box]
+        let isSameIdentity = statement.keys == last.keys
+        guard isSameIdentity || usedKeys.isDisjoint(with: keys), statement.earlierSeed.isEmpty == isSameIdentity else {
+            throw .brokenChain
+        }
+        // Whoever goes must not have the identity any more.
+        let keepsAll = last.devices.allSatisfy { statement.lists($0.keys) }
+        guard keepsAll && statement.codeKey == last.codeKey || !isSameIdentity else { throw .brokenChain }
+        try signed.checkOwnSignature()
+        try Signature.check(
+            signed.previousSignature, of: SignedStatement.nextMessage(statement), by: last.keys.signing)
+        take(statement)
+    }
+
+    /// Takes in the next statement, which was checked before.
+    mutating func take(_ statement: Statement) {
+        last = statement
+        count += 1
+        use(statement)
+    }
+
+    private mutating func use(_ statement: Statement) {
+        usedKeys.formUnion([statement.keys.signing, statement.keys.box])
+        usedCodes.insert(statement.codeKey)
+    }
+}
