@@ -2,6 +2,14 @@
 package enum Environment: UInt8, Hashable, Sendable {
     case development = 1
     case production = 2
+
+    /// As people write it, and as file names and signed statements have it.
+    package var name: String {
+        switch self {
+        case .development: "development"
+        case .production: "production"
+        }
+    }
 }
 
 /// Raw values are CloudKit's `CKDatabase.Scope`. The shared scope holds no data of its own: it is a view of zones in

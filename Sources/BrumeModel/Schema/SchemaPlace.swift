@@ -25,7 +25,7 @@ package struct SchemaPlace: Hashable, Sendable {
     /// Such as "the development schema of iCloud.com.example".
     package var name: String { "the \(environmentName) schema of \(container)" }
 
-    package var environmentName: String { environment == .production ? "production" : "development" }
+    package var environmentName: String { environment.name }
 
     /// What the operator has to do so that the schema has what is missing. `what` names the change in development's
     /// schema, which may have it already.

@@ -76,7 +76,7 @@ package enum SnapshotFormat {
 
     /// What tells a database from all others, in characters that names of files may have.
     static func identity(of database: DatabaseID) -> String {
-        let environment = database.environment == .production ? "production" : "development"
+        let environment = database.environment.name
         let scope = database.scope == .public ? "public" : "private"
         // `+` is escaped in the parts, so that it separates them.
         return "\(environment)+\(scope)+\(escaped(database.container))+\(escaped(database.owner))"

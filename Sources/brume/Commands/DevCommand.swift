@@ -96,7 +96,7 @@ enum DevCommand {
             lines += [
                 "", "export BRUME_SERVER=\(server.address)", "export BRUME_CA=\(quoted(certificates.caPath))",
                 "export BRUME_DATA=\(quoted(absolute(folder)))",
-                "export BRUME_CONTAINER=\(container)", "export BRUME_ENVIRONMENT=\(environmentName(environment))",
+                "export BRUME_CONTAINER=\(container)", "export BRUME_ENVIRONMENT=\(environment.name)",
             ]
             for (index, account) in accounts.enumerated() {
                 let comment = index == 0 ? "" : "# "
@@ -165,10 +165,6 @@ enum DevCommand {
     }
 
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
-
-    private static func environmentName(_ environment: BrumeModel.Environment) -> String {
-        environment == .production ? "production" : "development"
-    }
 
     /// For a shell.
     private static func quoted(_ text: String) -> String {

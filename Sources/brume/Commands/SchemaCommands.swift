@@ -130,7 +130,7 @@ enum SchemaCommands {
             Terminal.print(
                 JSONValue.object([
                     ("container", .string(try invocation.required("container"))),
-                    ("environment", .string(environment == .production ? "production" : "development")),
+                    ("environment", .string(environment.name)),
                     ("recordTypes", .integer(Int64(typeCount(of: schema)))), ("schema", .string(text)),
                 ]).line)
         }
