@@ -85,6 +85,14 @@ package struct SignedStatement: Hashable, Sendable {
         return message
     }
 
+    /// Whether it stands behind another statement and is signed as one that does: all that can be said without those
+    /// before.
+    package func checkSignatures(behind last: Statement) throws(EncryptionRefusal) {
+        guard statement.stands(behind: last) else { throw .brokenChain }
+        try checkOwnSignature()
+        try Signature.check(previousSignature, of: Self.nextMessage(statement), by: last.keys.signing)
+    }
+
     func checkOwnSignature() throws(EncryptionRefusal) {
         try Signature.check(
             ownSignature, of: Self.ownMessage(statement, anchor: anchor, boxes: boxes), by: statement.keys.signing)

@@ -87,6 +87,16 @@ package struct Statement: Hashable, Sendable {
         else { throw .damaged }
     }
 
+    /// A signed statement as it was kept, which was checked before it was.
+    package init(kept signed: [UInt8]) throws(EncryptionRefusal) {
+        self = try SignedStatement(signed, checksKeys: false).statement
+    }
+
+    /// Whether it is the next one behind another, whoever made it.
+    func stands(behind last: Statement) -> Bool {
+        scope == last.scope && last.number < .max && number == last.number + 1 && previousHash == last.hash
+    }
+
     func lists(_ device: PublicKeys) -> Bool { devices.contains { $0.keys == device } }
 
     /// Those to whom the identity's seed is boxed, in the order of the boxes.

@@ -24,12 +24,20 @@ package struct StatementHead: Hashable, Sendable {
         use(first)
     }
 
-    /// The head of signed statements as they were kept, which were checked before they were; nil for none.
+    /// The head of an account's signed statements as they were kept, from the first on; nil for none.
+    ///
+    /// - Throws: Where they are not as they were: keys and signatures, which were checked before, are not again.
     package init?(kept signed: some Sequence<[UInt8]>) throws(EncryptionRefusal) {
         var head: StatementHead?
         for bytes in signed {
-            let statement = try SignedStatement(bytes, checksKeys: false).statement
-            if head == nil { head = StatementHead(kept: statement) } else { head!.take(statement) }
+            let statement = try Statement(kept: bytes)
+            guard let last = head?.last else {
+                guard statement.number == 1 else { throw .brokenChain }
+                head = StatementHead(kept: statement)
+                continue
+            }
+            guard statement.stands(behind: last) else { throw .brokenChain }
+            head!.take(statement)
         }
         guard let head else { return nil }
         self = head
@@ -38,9 +46,7 @@ package struct StatementHead: Hashable, Sendable {
     /// Takes in the next statement. A refused one leaves the head as it was.
     package mutating func append(_ signed: SignedStatement) throws(EncryptionRefusal) {
         let statement = signed.statement
-        guard count < Limits.statements, statement.scope == last.scope, last.number < .max,
-            statement.number == last.number + 1, statement.previousHash == last.hash,
-            signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
+        guard count < Limits.statements, statement.stands(behind: last), signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
             statement.codeKey == last.codeKey || !usedCodes.contains(statement.codeKey)
         else { throw .brokenChain }
         let keys = [statement.keys.signing, statement.keys.box]
@@ -51,9 +57,7 @@ package struct StatementHead: Hashable, Sendable {
         // Whoever goes must not have the identity any more.
         let keepsAll = last.devices.allSatisfy { statement.lists($0.keys) }
         guard keepsAll && statement.codeKey == last.codeKey || !isSameIdentity else { throw .brokenChain }
-        try signed.checkOwnSignature()
-        try Signature.check(
-            signed.previousSignature, of: SignedStatement.nextMessage(statement), by: last.keys.signing)
+        try signed.checkSignatures(behind: last)
         take(statement)
     }
 
