@@ -334,9 +334,13 @@ package enum Limits {
     /// Bytes of a signed statement: more than the largest, which has 64 devices.
     package static let statementBytes = 48 * 1024
 
-    /// Statements of an account in a container and environment: one is made whenever a device comes or goes.
-    package static let statementsPerAccount = 4_096
+    /// Statements of an account in a container and environment: one is made whenever a device comes or goes. Devices
+    /// read four times as many (Documentation/EncryptionFormats.md, section 8).
+    package static let statementsPerAccount = 1_024
 
-    /// Bytes of all of these. One of five devices has some two kilobytes, so that there is room for 4,000 of them.
-    package static let statementBytesPerAccount = 8 * 1024 * 1024
+    /// Bytes of all of these. One of five devices has some two kilobytes.
+    package static let statementBytesPerAccount = 4 * 1024 * 1024
+
+    /// Bytes of statements that a quota which is used up does not refuse: devices that were stolen have to be removed.
+    package static let statementAllowanceBytes = 256 * 1024
 }

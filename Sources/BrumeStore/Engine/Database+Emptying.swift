@@ -9,7 +9,8 @@ extension Database {
 
     /// Deletes everything that users have put here, as they could themselves: custom zones with their subscriptions,
     /// and the records of the default zone. User records stay, without their fields. Subscriptions that belong to no
-    /// custom zone stay too, and are notified as if users had deleted the records. What users put
+    /// custom zone stay too, and are notified as if users had deleted the records; so do statements, which devices
+    /// hold against a server that shows others. What users put
     /// here after the beginning stays, so that they can't make it go on for ever; if it refers to what went, it refers
     /// to nothing. Does a part of bounded size at a time; returns nil when nothing is left.
     ///
@@ -39,13 +40,18 @@ extension Database {
     static let forgettingPrefix = Array("forget ".utf8)
 
     /// Forgets what a private database that was emptied still knows of its user, who will not come back: the
-    /// subscriptions, the statements, and the answers to operations, which hold records. What stays are the user's record without
-    /// fields, and the names of zones that were deleted.
+    /// subscriptions, the statements, and the answers to operations, which hold records. What stays are the user's
+    /// record without fields, and the names of zones that were deleted.
     ///
     /// - Returns: The commits.
     package func forgetUser(nowMilliseconds: Int64) -> [Commit] {
         precondition(id.scope == .private, "a public database has many users")
-        guard let slot = liveSlot(of: id.owner, inZoneAt: 0) else { return [] }
+        guard let slot = liveSlot(of: id.owner, inZoneAt: 0) else {
+            // Where the disk was full when the user came, there is no record of them.
+            var builder = CommitBuilder(sequence: sequence + 1)
+            forgetStatements(into: &builder)
+            return [finish(builder, nowMilliseconds: nowMilliseconds)].compactMap(\.self)
+        }
         // What is remembered of an operation goes when another one takes its place: one that takes all the room, and
         // then one that takes next to none.
         return [Limits.rememberedOperationBytes + 1, 1].map { outcomeBytes in
@@ -58,10 +64,7 @@ extension Database {
                 builder.append(.sharedZoneEnd(zone.id))
                 _ = sharedZones.end(zone.id, at: builder.nextPosition())
             }
-            if !statements.isEmpty {
-                builder.append(.statementsEnd)
-                statements = AccountStatements()
-            }
+            forgetStatements(into: &builder)
             for zone in sharedZones.asked.sorted() {
                 builder.append(.sharedZoneAnswered(zone))
                 sharedZones.answered(zone)
@@ -85,6 +88,12 @@ extension Database {
             remember(operation: commit.entry.operationID, encoded: commit.entry.operationOutcome)
             return commit
         }
+    }
+
+    private func forgetStatements(into builder: inout CommitBuilder) {
+        if statements.isEmpty { return }
+        builder.append(.statementsEnd)
+        statements = AccountStatements()
     }
 
     /// Returns the number of records that it deleted.

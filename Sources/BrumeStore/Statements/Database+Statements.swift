@@ -8,23 +8,43 @@ extension Database {
     /// - Parameters:
     ///   - number: As the statement says it.
     ///   - statement: Of which it is checked that it follows the last one.
-    ///   - quota: Refuses it only where a zone would be refused, too: an owner whose records have used up the quota
-    ///     must be able to remove a device that was stolen.
-    /// - Throws: `serverRecordChanged` where another device's statement of that number came first, or those between are
-    ///   missing; `limitExceeded` where there is no room; `quotaExceeded`.
+    /// - Throws: See ``refusal(ofStatement:number:quota:)``.
     package func append(
         statement: SharedBytes, number: UInt32, quota: StorageQuota? = nil, nowMilliseconds: Int64
     ) throws(ServiceError) -> Commit? {
-        precondition(id.scope == .private, "an account's statements are in its private database")
         if statements[number] == statement { return nil }
-        guard number == statements.last + 1 else { throw Self.statementIsNotNext }
-        guard statement.count <= Limits.statementBytes else { throw Self.statementIsTooLarge }
-        if let refusal = overheadRefusal(quota) { throw refusal }
+        if let refusal = refusal(ofStatement: statement, number: number, quota: quota) { throw refusal }
         let kept = SharedBytes(statement.array)
-        guard statements.append(kept) else { throw Self.tooManyStatements }
+        let isTaken = statements.append(kept)
+        precondition(isTaken, "a statement is refused that was not")
         var builder = CommitBuilder(sequence: sequence + 1)
         builder.append(.statement(number: number, kept))
         return finish(builder, nowMilliseconds: nowMilliseconds)
+    }
+
+    /// Why a statement is not kept, whatever is in it; nil for one that is or can be: `serverRecordChanged` where
+    /// another one of its number came first, or those between are missing; `limitExceeded` where there is no room;
+    /// `quotaExceeded`.
+    ///
+    /// - Parameter quota: Refuses it only beyond ``Limits/statementAllowanceBytes``: an owner whose records have used up
+    ///   the quota must be able to remove a device that was stolen.
+    package func refusal(
+        ofStatement statement: SharedBytes, number: UInt32, quota: StorageQuota?
+    ) -> ServiceError? {
+        precondition(id.scope == .private, "an account's statements are in its private database")
+        if statements[number] == statement { return nil }
+        if number <= statements.last { return Self.statementIsTaken }
+        if number > statements.last + 1 { return Self.statementsAreMissing }
+        if statement.isEmpty || statement.count > Limits.statementBytes { return Self.statementIsTooLarge }
+        let bytes = statements.byteCount + statement.count
+        if statements.last >= Limits.statementsPerAccount || bytes > Limits.statementBytesPerAccount {
+            return Self.tooManyStatements
+        }
+        guard bytes > Limits.statementAllowanceBytes, let room = room(in: quota), room.bytes <= 0 else { return nil }
+        return ServiceError(
+            .quotaExceeded,
+            "the account's quota of \(room.limit) bytes is used up, and its statements have more than"
+                + " \(Limits.statementAllowanceBytes); delete records, or ask the operator for more")
     }
 
     /// The statements behind a number, the first in front, as many as fit into a page; one at least where there are
@@ -50,13 +70,19 @@ extension Database {
         }
     }
 
-    private static let statementIsNotNext = ServiceError(
+    private static let statementIsTaken = ServiceError(
         .serverRecordChanged,
-        "another device of the account has made another statement; fetch those that are new, and make one behind them")
+        "another device of the account has made another statement of this number; fetch those that are new, and make"
+            + " one behind them")
+    private static let statementsAreMissing = ServiceError(
+        .serverRecordChanged,
+        "statements before this one are missing here; append those that you have and the server has not, in their"
+            + " order, or fetch all and compare")
     private static let statementIsTooLarge = ServiceError(
-        .limitExceeded, "a statement has \(Limits.statementBytes) bytes at most; remove devices that are not used")
+        .limitExceeded,
+        "a statement has 1 to \(Limits.statementBytes) bytes; remove devices that are not used any more")
     private static let tooManyStatements = ServiceError(
         .limitExceeded,
         "the account has as many statements as it may have: \(Limits.statementsPerAccount), or"
-            + " \(Limits.statementBytesPerAccount) bytes of them; reset its encrypted data to begin anew")
+            + " \(Limits.statementBytesPerAccount) bytes of them")
 }

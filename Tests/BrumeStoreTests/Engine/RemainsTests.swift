@@ -75,6 +75,10 @@ struct RemainsTests {
         // A retry after a crash between the two.
         #expect(desk.database.forgetUser(nowMilliseconds: 3).count == 2)
         #expect(Desk().database.forgetUser(nowMilliseconds: 3).isEmpty, "nobody ever used it")
+        let nameless = Desk().database
+        _ = try nameless.append(statement: statement, number: 1, nowMilliseconds: 1)
+        #expect(nameless.forgetUser(nowMilliseconds: 3).map(\.entry.changes) == [[.statementsEnd]])
+        #expect(nameless.statements.isEmpty && nameless.forgetUser(nowMilliseconds: 3).isEmpty)
     }
 
     @Test("what users make while a database is emptied stays, and the emptying ends")

@@ -60,7 +60,7 @@ struct StatementTests {
             }
         }
         #expect(refusal(1, bytes: Limits.statementBytes + 1) == .limitExceeded)
-        #expect(refusal(1, bytes: 0) == .limitExceeded)
+        #expect(refusal(1, bytes: 0) == .limitExceeded, "nothing is no statement")
         #expect(refusal(1, bytes: Limits.statementBytes) == nil)
         var number: UInt32 = 2
         while database.statements.byteCount + Limits.statementBytes <= Limits.statementBytesPerAccount {
@@ -92,21 +92,24 @@ struct StatementTests {
         }
     }
 
-    @Test("count towards a quota, and are refused by one that is used up only behind the allowance")
+    @Test("count towards a quota, and are refused by one that is used up only beyond an allowance of their own")
     func quota() throws {
         let none = StorageQuota(limitBytes: 1, bytesElsewhere: 1)
         let before = database.overheadBytes
         try append(1, quota: none)
         #expect(database.overheadBytes == before + 40)
+        // However much the rest of the database takes.
+        for zone in 0..<1_100 { desk.makeZone("zone \(zone)") }
+        try #require(database.overheadBytes > Limits.overheadAllowanceBytes)
         var number: UInt32 = 2
-        while database.overheadBytes <= Limits.overheadAllowanceBytes {
+        while database.statements.byteCount + 40_000 <= Limits.statementAllowanceBytes {
             try append(number, Self.statement(number, bytes: 40_000), quota: none)
             number += 1
         }
-        #expect(database.quotaBytes > 0)
-        let error = #expect(throws: ServiceError.self) { try append(number, quota: none) }
+        let last = Self.statement(number, bytes: 40_000)
+        let error = #expect(throws: ServiceError.self) { try append(number, last, quota: none) }
         #expect(error?.code == .quotaExceeded)
-        try append(number)
+        try append(number, last, quota: StorageQuota(limitBytes: 1 << 30, bytesElsewhere: 0))
         #expect(database.audit().kept == database.audit().recounted)
     }
 
