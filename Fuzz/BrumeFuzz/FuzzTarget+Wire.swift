@@ -95,12 +95,13 @@ extension FuzzTarget {
                 coder.encodeQueryRequest(FuzzSamples.queryRequest),
                 coder.encodeQuotaRequest(name: "a", change: .bytes(5)), coder.encodeListContainersRequest(after: "a"),
                 coder.encodeHandlesRequest(name: "a", change: HandleChange(email: "e@x", phone: "")),
+                coder.encodeAppendStatementRequest(SharedBytes([1, 2])), coder.encodeFetchStatementsRequest(after: 300),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 24
+    private static let requestCount = 26
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -150,6 +151,12 @@ extension FuzzTarget {
         case 21: _ = try coder.decodeQuotaRequest(bytes)
         case 22: _ = try coder.decodeListContainersRequest(bytes)
         case 23: _ = try coder.decodeHandlesRequest(bytes)
+        case 24:
+            let statement = try coder.decodeAppendStatementRequest(bytes)
+            check(statement, coder.encodeAppendStatementRequest(statement), coder.decodeAppendStatementRequest)
+        case 25:
+            let number = try coder.decodeFetchStatementsRequest(bytes)
+            check(number, coder.encodeFetchStatementsRequest(after: number), coder.decodeFetchStatementsRequest)
         default: try coder.decodeHealthRequest(bytes)
         }
     }
@@ -213,12 +220,14 @@ extension FuzzTarget {
                     QueryPage(matches: [QueryMatch(zone: FuzzSamples.zone, record: record)], cursor: [1, 2])),
                 coder.encodeExplainResponse(
                     QueryPlan(steps: ["a", "b"], entriesRead: 1, recordsRead: 2, matches: 3, microseconds: 4)),
+                coder.encodeFetchStatementsResponse(
+                    StatementsPage(statements: [SharedBytes([1]), SharedBytes([2, 3])], last: 300)),
             ]
             precondition(messages.count == answerCount, "an answer has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let answerCount = 12
+    private static let answerCount = 13
 
     private static func decodeAnswer(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -235,6 +244,7 @@ extension FuzzTarget {
         case 8: _ = try coder.decodeListSubscriptionsResponse(bytes)
         case 10: _ = try coder.decodeQueryResponse(bytes)
         case 11: _ = try coder.decodeExplainResponse(bytes)
+        case 12: _ = try coder.decodeFetchStatementsResponse(bytes)
         default: _ = try coder.decodeListZonesResponse(bytes)
         }
     }

@@ -879,7 +879,7 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[36] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[38] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -901,6 +901,8 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[36] =
   { "METHOD_SHARES_ACCEPT", "BRUME__V1__METHOD__METHOD_SHARES_ACCEPT", 98 },
   { "METHOD_ASSETS_UPLOAD", "BRUME__V1__METHOD__METHOD_ASSETS_UPLOAD", 112 },
   { "METHOD_ASSETS_DOWNLOAD", "BRUME__V1__METHOD__METHOD_ASSETS_DOWNLOAD", 113 },
+  { "METHOD_STATEMENTS_APPEND", "BRUME__V1__METHOD__METHOD_STATEMENTS_APPEND", 128 },
+  { "METHOD_STATEMENTS_FETCH", "BRUME__V1__METHOD__METHOD_STATEMENTS_FETCH", 129 },
   { "METHOD_ADMIN_ADD_ACCOUNT", "BRUME__V1__METHOD__METHOD_ADMIN_ADD_ACCOUNT", 256 },
   { "METHOD_ADMIN_LIST_ACCOUNTS", "BRUME__V1__METHOD__METHOD_ADMIN_LIST_ACCOUNTS", 257 },
   { "METHOD_ADMIN_REMOVE_ACCOUNT", "BRUME__V1__METHOD__METHOD_ADMIN_REMOVE_ACCOUNT", 258 },
@@ -919,26 +921,26 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[36] =
   { "METHOD_ADMIN_HANDLES", "BRUME__V1__METHOD__METHOD_ADMIN_HANDLES", 274 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{256, 20},{272, 33},{0, 36}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{256, 22},{272, 35},{0, 38}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[36] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[38] =
 {
-  { "METHOD_ADMIN_ADD_ACCOUNT", 20 },
-  { "METHOD_ADMIN_CREATE_TOKEN", 23 },
-  { "METHOD_ADMIN_DEPLOY_SCHEMA", 28 },
-  { "METHOD_ADMIN_EXPORT_SCHEMA", 26 },
-  { "METHOD_ADMIN_HANDLES", 35 },
-  { "METHOD_ADMIN_IMPORT_SCHEMA", 27 },
-  { "METHOD_ADMIN_LIST_ACCOUNTS", 21 },
-  { "METHOD_ADMIN_LIST_CONTAINERS", 34 },
-  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 31 },
-  { "METHOD_ADMIN_QUOTA", 33 },
-  { "METHOD_ADMIN_REMOVE_ACCOUNT", 22 },
-  { "METHOD_ADMIN_RESET_SCHEMA", 29 },
-  { "METHOD_ADMIN_REVOKE_TOKENS", 24 },
-  { "METHOD_ADMIN_SET_ROLE_MEMBER", 30 },
-  { "METHOD_ADMIN_SNAPSHOT", 25 },
-  { "METHOD_ADMIN_STATS", 32 },
+  { "METHOD_ADMIN_ADD_ACCOUNT", 22 },
+  { "METHOD_ADMIN_CREATE_TOKEN", 25 },
+  { "METHOD_ADMIN_DEPLOY_SCHEMA", 30 },
+  { "METHOD_ADMIN_EXPORT_SCHEMA", 28 },
+  { "METHOD_ADMIN_HANDLES", 37 },
+  { "METHOD_ADMIN_IMPORT_SCHEMA", 29 },
+  { "METHOD_ADMIN_LIST_ACCOUNTS", 23 },
+  { "METHOD_ADMIN_LIST_CONTAINERS", 36 },
+  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 33 },
+  { "METHOD_ADMIN_QUOTA", 35 },
+  { "METHOD_ADMIN_REMOVE_ACCOUNT", 24 },
+  { "METHOD_ADMIN_RESET_SCHEMA", 31 },
+  { "METHOD_ADMIN_REVOKE_TOKENS", 26 },
+  { "METHOD_ADMIN_SET_ROLE_MEMBER", 32 },
+  { "METHOD_ADMIN_SNAPSHOT", 27 },
+  { "METHOD_ADMIN_STATS", 34 },
   { "METHOD_ASSETS_DOWNLOAD", 19 },
   { "METHOD_ASSETS_UPLOAD", 18 },
   { "METHOD_DATABASES_CHANGES", 10 },
@@ -952,6 +954,8 @@ static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[36] 
   { "METHOD_SHARES_ACCEPT", 17 },
   { "METHOD_SHARES_METADATA", 15 },
   { "METHOD_SHARES_REQUEST_ACCESS", 16 },
+  { "METHOD_STATEMENTS_APPEND", 20 },
+  { "METHOD_STATEMENTS_FETCH", 21 },
   { "METHOD_SUBSCRIPTIONS_FETCH", 12 },
   { "METHOD_SUBSCRIPTIONS_LIST", 13 },
   { "METHOD_SUBSCRIPTIONS_MODIFY", 11 },
@@ -967,11 +971,11 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  36,
+  38,
   brume__v1__method__enum_values_by_number,
-  36,
+  38,
   brume__v1__method__enum_values_by_name,
-  10,
+  11,
   brume__v1__method__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

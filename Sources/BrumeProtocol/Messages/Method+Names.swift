@@ -12,6 +12,7 @@ extension Method {
         .sharesMetadata: "Shares.Metadata", .sharesRequestAccess: "Shares.RequestAccess",
         .sharesAccept: "Shares.Accept",
         .assetsUpload: "Assets.Upload", .assetsDownload: "Assets.Download",
+        .statementsAppend: "Statements.Append", .statementsFetch: "Statements.Fetch",
         .adminAddAccount: "Admin.AddAccount", .adminListAccounts: "Admin.ListAccounts",
         .adminRemoveAccount: "Admin.RemoveAccount", .adminCreateToken: "Admin.CreateToken",
         .adminRevokeTokens: "Admin.RevokeTokens", .adminSnapshot: "Admin.Snapshot",

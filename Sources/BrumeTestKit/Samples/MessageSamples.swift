@@ -7,6 +7,8 @@ package enum MessageSamples {
 
     package static let operationID = [UInt8](1...16)
 
+    package static let statements = StatementsPage(statements: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
+
     package static var modifyRequest: ModifyRecordsRequest<DecodedFields> {
         var fields: DecodedFields = RecordSamples.fields
         fields.updateValue(nil, forKey: "gone")

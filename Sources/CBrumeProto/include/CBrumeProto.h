@@ -15,5 +15,6 @@
 #include "v1-records.pb-c.h"
 #include "v1-shares.pb-c.h"
 #include "v1-sharing.pb-c.h"
+#include "v1-statements.pb-c.h"
 #include "v1-subscriptions.pb-c.h"
 #include "v1-zones.pb-c.h"

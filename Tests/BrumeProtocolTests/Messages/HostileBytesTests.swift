@@ -68,6 +68,16 @@ struct HostileBytesTests {
                 coder.encodeListSubscriptionsResponse(MessageSamples.subscriptions),
                 { _ = try coder.decodeListSubscriptionsResponse($0) }
             ),
+            HostileBytes(
+                coder.encodeAppendStatementRequest(SharedBytes([1, 2, 3])),
+                { _ = try coder.decodeAppendStatementRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeFetchStatementsRequest(after: 300), { _ = try coder.decodeFetchStatementsRequest($0) }),
+            HostileBytes(
+                coder.encodeFetchStatementsResponse(MessageSamples.statements),
+                { _ = try coder.decodeFetchStatementsResponse($0) }
+            ),
             HostileBytes(EventCoder().encode(event), { _ = try coder.decodeNotificationEvent($0) }),
             HostileBytes(coder.encodeHello(hello), { _ = try coder.decodeHello($0) }),
             HostileBytes(

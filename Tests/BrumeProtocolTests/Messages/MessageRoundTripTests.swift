@@ -303,4 +303,25 @@ struct MessageRoundTripTests {
             #expect(try server.encodeGoaway(goaway).decoded(client.decodeGoaway) == goaway)
         }
     }
+
+    @Test("statements arrive as they were sent, and one that is missing or too large is refused")
+    func statements() throws {
+        let statement = SharedBytes([0, 1, 255])
+        let request = client.encodeAppendStatementRequest(statement)
+        #expect(try request.decoded(server.decodeAppendStatementRequest) == statement)
+        try server.encodeAppendStatementResponse().decoded(client.decodeAppendStatementResponse)
+        for number in [0, 7, .max] as [UInt32] {
+            let request = client.encodeFetchStatementsRequest(after: number)
+            #expect(try request.decoded(server.decodeFetchStatementsRequest) == number)
+        }
+        for page in [MessageSamples.statements, StatementsPage(statements: [], last: 0)] {
+            let answer = server.encodeFetchStatementsResponse(page)
+            #expect(try answer.decoded(client.decodeFetchStatementsResponse) == page)
+        }
+        for (bytes, code) in [(0, .invalidArguments), (Limits.statementBytes + 1, .limitExceeded)] as [(Int, ErrorCode)] {
+            let request = client.encodeAppendStatementRequest(SharedBytes([UInt8](repeating: 1, count: bytes)))
+            let error = #expect(throws: ServiceError.self) { try request.decoded(server.decodeAppendStatementRequest) }
+            #expect(error?.code == code)
+        }
+    }
 }
