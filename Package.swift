@@ -52,7 +52,9 @@ let package = Package(
             ["BrumeLock", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "CBrume", "CBrumeProto", "CICU", "CZstd"]),
         library("BrumeSystem", ["BrumeLock", "CBrume", "COpenSSL"]),
         library("BrumeHTTP", ["BrumeSystem", "CMicrohttpd"]),
-        library("BrumeService", ["BrumeLock", "BrumeModel", "BrumeRecord", "BrumeStore", "BrumeSystem"]),
+        library(
+            "BrumeService",
+            ["BrumeLock", "BrumeModel", "BrumeEncryption", "BrumeRecord", "BrumeStore", "BrumeSystem"]),
         library(
             "BrumeServer",
             [
@@ -84,8 +86,8 @@ let package = Package(
         library(
             "BrumeTestKit",
             [
-                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeStore",
-                "BrumeSystem", "BrumeService", "BrumeServer", "BrumeKit",
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeEncryption", "BrumeGeodesy", "BrumeRecord",
+                "BrumeProtocol", "BrumeStore", "BrumeSystem", "BrumeService", "BrumeServer", "BrumeKit",
             ]),
         .executableTarget(name: "brume-sim", dependencies: ["BrumeTestKit"], swiftSettings: settings),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
@@ -134,8 +136,8 @@ let package = Package(
         tests(
             "BrumeServerTests",
             [
-                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem",
-                "BrumeHTTP", "BrumeService", "BrumeServer", "BrumeTestKit",
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeEncryption", "BrumeRecord", "BrumeProtocol",
+                "BrumeStore", "BrumeSystem", "BrumeHTTP", "BrumeService", "BrumeServer", "BrumeTestKit",
             ]),
         tests(
             "BrumeKitTests",

@@ -162,6 +162,22 @@ class Client:
         request = p.AcceptShareRequest(url=url.partition("#")[0])
         return self.call(p.METHOD_SHARES_ACCEPT, request, p.AcceptShareResponse)
 
+    def append_statement(self, statement):
+        """Keeps the account's next statement, signed; sent again it has no other effect."""
+        p = self.protocol
+        self.call(p.METHOD_STATEMENTS_APPEND, p.AppendStatementRequest(statement=statement), p.AppendStatementResponse)
+
+    def statements(self, after=0):
+        """The account's statements behind a number, all pages."""
+        p = self.protocol
+        while True:
+            page = self.call(
+                p.METHOD_STATEMENTS_FETCH, p.FetchStatementsRequest(after=after), p.FetchStatementsResponse)
+            yield from page.statements
+            after += len(page.statements)
+            if after >= page.last or not page.statements:
+                return
+
     def upload(self, database, zone, content, upload_id=None):
         """Uploads the content of an asset for a zone: the asset, with the receipt by which records may name it.
 

@@ -15,6 +15,8 @@ import unittest
 import uuid
 
 from brume_client import CONTENT_BYTES, FRAME_HEADER, BrumeError, Client, Protocol, Stream, predicate
+from encryption import chains, codes, constructions, statements
+from encryption.parts import ZEROS
 from test_page import PageTests, vectors  # its tests run with those of this file
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -973,6 +975,85 @@ class NotificationTests(unittest.TestCase):
                 while True:
                     first.next_event()
             self.assertEqual(ended.exception.code, OPERATION_CANCELLED)
+
+
+class StatementTests(unittest.TestCase):
+    """An identity that is made here, kept by the server, and read by another device of the account."""
+
+    def connect(self):
+        token = list(ready["accounts"].values())[0]["token"]
+        client = Client(p, ready["server"], ready["ca"], self.container, os.urandom(16), token)
+        self.addCleanup(client.close)
+        return client
+
+    def setUp(self):
+        self.container = "iCloud.com.example." + uuid.uuid4().hex
+        self.client = self.connect()
+        self.seed, self.code = os.urandom(32), os.urandom(16)
+
+    def make(self, before=None, devices=1):
+        """The statement behind another one, with so many devices."""
+        account = self.client.welcome.user_record_name
+        number, before_hash = (1, ZEROS) if before is None else (before.content.number + 1, before.hash)
+        paper, _ = codes.paper_pair(self.code, account, self.container, "development")
+        listed = tuple(
+            statements.Device(constructions.public_keys(bytes([number]) * 31 + bytes([n]))) for n in range(devices))
+        if before is not None:
+            listed = before.content.devices + listed
+        content = statements.Statement(
+            account, self.container, "development", number, before_hash, constructions.public_keys(self.seed), paper,
+            listed)
+        return statements.sign_statement(
+            content, self.seed, None if before is None else self.seed, self.code if before is None else None)
+
+    def refusal(self, signed):
+        with self.assertRaises(BrumeError) as refused:
+            self.client.append_statement(signed.encoded())
+        return refused.exception.code
+
+    def test_a_chain_is_kept_and_read_by_another_device(self):
+        self.assertEqual(list(self.client.statements()), [])
+        first = self.make()
+        second = self.make(first)
+        for signed in (first, first, second):
+            self.client.append_statement(signed.encoded())
+        chain = list(self.connect().statements())
+        self.assertEqual(chain, [first.encoded(), second.encoded()])
+        self.assertEqual(len(chains.read_statements(chain)[-1].content.devices), 2)
+        self.assertEqual(list(self.client.statements(after=1)), [second.encoded()])
+
+    def test_the_second_of_two_first_ones_is_too_late_and_what_does_not_follow_is_refused(self):
+        first, late = self.make(), self.make(devices=2)
+        self.client.append_statement(first.encoded())
+        self.assertEqual(self.refusal(late), SERVER_RECORD_CHANGED)
+        self.assertEqual(self.refusal(self.make(late)), INVALID_ARGUMENTS)
+        genuine, self.seed = self.make(first), os.urandom(32)
+        self.assertEqual(self.refusal(self.make(first)), INVALID_ARGUMENTS)
+        self.client.append_statement(genuine.encoded())
+
+    def test_more_than_a_page_of_statements_comes_whole(self):
+        made = [self.make(devices=40)]
+        while sum(len(signed.encoded()) for signed in made) < 1_200_000:
+            self.seed, before = os.urandom(32), (made[-1], self.seed)
+            made.append(self.follow_with_new_keys(*before))
+        for signed in made:
+            self.client.append_statement(signed.encoded())
+        page = self.client.call(
+            p.METHOD_STATEMENTS_FETCH, p.FetchStatementsRequest(after=1), p.FetchStatementsResponse)
+        self.assertEqual(page.last, len(made))
+        self.assertLess(len(page.statements), len(made) - 1)
+        self.assertLessEqual(sum(map(len, page.statements)), 1 << 20)
+        chain = list(self.client.statements())
+        self.assertEqual(chain, [signed.encoded() for signed in made])
+        chains.read_statements(chain)
+
+    def follow_with_new_keys(self, before, seed_before):
+        """A statement of the same devices and code with the seed of now."""
+        content = statements.Statement(
+            before.content.account, self.container, "development", before.content.number + 1, before.hash,
+            constructions.public_keys(self.seed), before.content.code, before.content.devices,
+            statements.seal_earlier_seed(self.seed, before.hash, seed_before))
+        return statements.sign_statement(content, self.seed, seed_before)
 
 
 class SharingCase(unittest.TestCase):

@@ -37,6 +37,8 @@ extension DataRequest {
         case .sharesMetadata: self = .shareMetadata(try coder.decodeShareMetadataRequest(payload))
         case .sharesRequestAccess: self = .requestShareAccess(url: try coder.decodeRequestAccessRequest(payload))
         case .sharesAccept: self = .acceptShare(url: try coder.decodeAcceptShareRequest(payload))
+        case .statementsAppend: self = .appendStatement(try coder.decodeAppendStatementRequest(payload))
+        case .statementsFetch: self = .fetchStatements(after: try coder.decodeFetchStatementsRequest(payload))
         default: throw ServiceError(.invalidArguments, "method \(method.rawValue) is not in protocol version 1")
         }
     }

@@ -22,6 +22,8 @@ extension MessageCoder {
         case .shareMetadata(let metadata): encodeShareMetadataResponse(metadata)
         case .shareAccessRequested: encodeRequestAccessResponse()
         case .shareAccepted(let accepted): encodeAcceptShareResponse(accepted)
+        case .statementAppended: encodeAppendStatementResponse()
+        case .statements(let page): encodeFetchStatementsResponse(page)
         case .health(let status): encodeHealthResponse(status)
         case .administration(let answer): encode(answer)
         }

@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 package import BrumeStore
 
@@ -45,6 +46,9 @@ package final class LoadedDatabase {
     var removedMeanwhile: Set<BlobName>?
     /// Work on it that takes several turns: queries, transfers of assets, visits to these, and its emptying.
     var slicedWorkCount = 0
+
+    /// What its owner's next statement is checked against, and the last statement that it is of; nil until one comes.
+    var statementHead: (head: StatementHead, last: SharedBytes)?
 
     /// Record types whose records were scanned for a schema that did not know them.
     private var taughtTypes: Set<String> = []

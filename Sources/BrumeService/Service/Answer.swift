@@ -23,6 +23,8 @@ package enum Answer: Sendable {
     indirect case shareMetadata(ShareMetadata<SharedBytes>)
     case shareAccessRequested
     indirect case shareAccepted(AcceptedShare<SharedBytes>)
+    case statementAppended
+    indirect case statements(StatementsPage)
     indirect case health(HealthStatus)
     indirect case administration(AdminAnswer)
 }
@@ -62,7 +64,8 @@ extension Answer {
         case .shareMetadata(let metadata):
             metadata.share.count + (metadata.rootRecord?.count ?? 0) + Self.subscriptionBytes
         case .shareAccepted(let accepted): accepted.share.count + Self.subscriptionBytes
-        case .queryPlan, .health, .administration, .shareAccessRequested: Self.subscriptionBytes
+        case .statements(let page): page.statements.reduce(0) { $0 + $1.count + Self.itemBytes }
+        case .queryPlan, .health, .administration, .shareAccessRequested, .statementAppended: Self.subscriptionBytes
         }
     }
 

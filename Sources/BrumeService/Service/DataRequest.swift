@@ -18,6 +18,8 @@ package enum DataRequest: Sendable {
     case shareMetadata(ShareMetadataRequest)
     case requestShareAccess(url: String)
     case acceptShare(url: String)
+    case appendStatement(SharedBytes)
+    case fetchStatements(after: UInt32)
 
     var scope: DatabaseScope {
         switch self {
@@ -31,7 +33,7 @@ package enum DataRequest: Sendable {
         case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
             .listSubscriptions(let scope):
             scope
-        case .shareMetadata, .requestShareAccess, .acceptShare: .private
+        case .shareMetadata, .requestShareAccess, .acceptShare, .appendStatement, .fetchStatements: .private
         }
     }
 
@@ -94,11 +96,16 @@ package enum DataRequest: Sendable {
         }
     }
 
+    /// Whether it writes to the database that it is run in.
+    var isWrite: Bool {
+        if case .appendStatement = self { true } else { operation != nil }
+    }
+
     /// Whether it writes, or reads the record that the server makes for the user who asks.
     func leavesTrace(for identity: Identity) -> Bool {
         guard case .account = identity.role else { return false }
         return switch self {
-        case .modifyRecords, .modifyZones, .modifySubscriptions, .acceptShare: true
+        case .modifyRecords, .modifyZones, .modifySubscriptions, .acceptShare, .appendStatement: true
         case .fetchRecords(let request):
             request.zones.contains { $0.zone.isDefault && $0.names.contains(identity.userRecordName) }
         case .query(let request), .explainQuery(let request):
@@ -112,6 +119,6 @@ package enum DataRequest: Sendable {
     func keepsEmptyDatabase(of identity: Identity) -> Bool {
         guard case .account = identity.role else { return false }
         if shareURL != nil { return false }
-        return identity.newContainerOf == nil || operation != nil || identity.privateDatabase?.scope == scope
+        return identity.newContainerOf == nil || isWrite || identity.privateDatabase?.scope == scope
     }
 }

@@ -98,6 +98,12 @@ extension Shard {
                 })
         case .listSubscriptions(let scope):
             return .allSubscriptions(database.subscriptions(of: caller, in: scope))
+        case .appendStatement(let statement):
+            return try append(statement: statement, to: loaded, identity: identity, share: share)
+        case .fetchStatements(let number):
+            return .statements(
+                StatementsPage(
+                    statements: Array(database.statements(after: number)), last: database.statements.last))
         }
     }
 

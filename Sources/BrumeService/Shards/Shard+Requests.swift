@@ -224,9 +224,9 @@ extension Shard {
                 case .unreadable?: throw Self.lostOutcome
                 case nil: break
                 }
-                // This refusal reveals no commit, so it waits for none.
-                if let refusal = writeRefusal ?? share.undurableRefusal { return (.failure(refusal), 0) }
             }
+            // This refusal reveals no commit, so it waits for none.
+            if request.isWrite, let refusal = writeRefusal ?? share.undurableRefusal { return (.failure(refusal), 0) }
             let answer = try answer(request, in: loaded, identity: identity, share: share, operation: operation)
             return (.success(answer), loaded.lastPosition)
         } catch {

@@ -278,6 +278,12 @@ extension LimitsPageTests {
         ("starts of the server", [listed.runs]),
         ("deletions that all zones", [listed.tombstones]),
         ("client tokens of a zone", [Model.clientTokensPerZone]),
+        (
+            "statements of an account",
+            [Model.statementsPerAccount, Model.statementBytes, Model.statementBytesPerAccount]
+        ),
+        ("bytes of these that a used-up quota", [Model.statementAllowanceBytes]),
+        ("a page of `Statements.Fetch`", [Model.pageBytes]),
         ("remembered operations, private", [Model.rememberedOperations, Model.rememberedOperationBytes]),
         ("remembered operations, public", [Model.rememberedPublicOperations, Model.rememberedPublicOperationBytes]),
         (

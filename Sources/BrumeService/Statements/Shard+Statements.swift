@@ -1,0 +1,94 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeStore
+
+/// What an account says of its keys and devices. The server keeps it in order, and takes no statement that other
+/// devices would refuse: whoever has an account's token and none of its keys can't put one there that ends the chain.
+///
+/// The first one is anybody's who has the token, since there is nothing yet to check it against.
+extension Shard {
+    /// Keeps the next statement of a database's owner.
+    func append(
+        statement: SharedBytes, to loaded: LoadedDatabase, identity: Identity, share: ClientShare
+    ) throws(ServiceError) -> Answer {
+        let database = loaded.database
+        let signed: SignedStatement
+        do throws(EncryptionRefusal) {
+            signed = try SignedStatement(statement.array)
+        } catch {
+            throw Self.refusal(error)
+        }
+        let number = signed.statement.number
+        if database.statements[number] == statement { return .statementAppended }
+        let quota = server.quota(of: loaded, for: identity, share.key)
+        if let refusal = database.refusal(ofStatement: statement, number: number, quota: quota) { throw refusal }
+        let head = try head(with: signed, in: loaded, identity: identity)
+        let commit = try database.append(
+            statement: statement, number: number, quota: quota, nowMilliseconds: wallClockMilliseconds)
+        if let commit, let kept = database.statements[number] {
+            loaded.statementHead = (head, kept)
+            let origin = ChangeOrigin(identity, in: database.id)
+            guard append(commit, to: loaded, origin: origin, by: share) else { throw .databaseLost }
+        }
+        return .statementAppended
+    }
+
+    /// The head of a database's statements with the next one, once that is checked.
+    private func head(
+        with signed: SignedStatement, in loaded: LoadedDatabase, identity: Identity
+    ) throws(ServiceError) -> StatementHead {
+        let statements = loaded.database.statements
+        let last = try statements[statements.last].map { last throws(ServiceError) in
+            // Only whoever has the keys makes the server read all the statements, and once.
+            if let known = loaded.statementHead, known.last == last { return known.head }
+            let before = try read { () throws(EncryptionRefusal) in try Statement(kept: last.array) }
+            do throws(EncryptionRefusal) {
+                try signed.checkSignatures(behind: before)
+            } catch {
+                throw Self.refusal(error)
+            }
+            let head = try read { () throws(EncryptionRefusal) in
+                try StatementHead(kept: statements.all.lazy.map(\.array))!
+            }
+            loaded.statementHead = (head, last)
+            return head
+        }
+        do throws(EncryptionRefusal) {
+            guard var head = last else {
+                let scope = IdentityScope(
+                    account: identity.userRecordName, container: identity.container,
+                    environment: identity.environment.name)
+                return try StatementHead(first: signed, of: scope)
+            }
+            try head.append(signed)
+            return head
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    /// Reads what is kept, which nobody but the server answers for.
+    private func read<Value>(_ body: () throws(EncryptionRefusal) -> Value) throws(ServiceError) -> Value {
+        do throws(EncryptionRefusal) {
+            return try body()
+        } catch {
+            server.noteDamage()
+            throw ServiceError(
+                .internalError,
+                "the account's statements are not as the server took them; its operator has to restore a backup")
+        }
+    }
+
+    private static func refusal(_ refusal: EncryptionRefusal) -> ServiceError {
+        let problem =
+            switch refusal {
+            case .newer: "a statement has a format that this server doesn't know; update the server"
+            case .badSignature: "a statement is not signed by the keys of the account"
+            case .brokenChain:
+                "a statement does not follow the last one of this account, container and environment; fetch all, and"
+                    + " compare them with those that you know"
+            default: "a statement is damaged"
+            }
+        return ServiceError(.invalidArguments, problem)
+    }
+}
