@@ -185,4 +185,17 @@ import Testing
             #expect(read.map { Array(Base64URL.text($0).utf8) } == (alphabet.contains(byte) ? text : nil), "\(byte)")
         }
     }
+
+    @Test("a seed decides random bytes for one call, on its thread, and for nothing else")
+    func seeded() {
+        func some() -> [[UInt8]] { (0..<3).map { _ in SecretKey.random().copyBytes() } + [Sodium.randomBytes(100)] }
+        let first = SeededRandomness.testOnly_use(seed: 7) { some() }
+        #expect(SeededRandomness.testOnly_use(seed: 7) { some() } == first && Set(first).count == 4)
+        #expect(SeededRandomness.testOnly_use(seed: 8) { some() } != first)
+        #expect(some() != first && some() != some())
+        let sealed = (0..<2).map { _ in
+            SeededRandomness.testOnly_use(seed: 7) { Seal.seal([1], data: [], key: Samples.key(1)) }
+        }
+        #expect(sealed[0] == sealed[1])
+    }
 }

@@ -48,6 +48,9 @@ extension CommitHistory {
         if known != Set(state.subscriptions.keys) {
             return "I1: the subscriptions are not those of commit \(sequence)"
         }
+        if database.statements.all != state.statements {
+            return "I1: the statements are not those of commit \(sequence)"
+        }
         return nil
     }
 

@@ -81,6 +81,8 @@ extension CommitHistory {
         var deletedZones: [Tombstone] = []
         /// Tokens of the database's feed below it have expired.
         var zoneFloor: UInt64 = 0
+        /// What the owner's devices say of their keys, the first in front.
+        var statements: [SharedBytes] = []
         /// Runs of the server, oldest first.
         var runs: [DatabaseRun] = []
 

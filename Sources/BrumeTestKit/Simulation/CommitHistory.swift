@@ -210,7 +210,12 @@ final class CommitHistory {
             case .subscriptionDeletion(let name, let owner):
                 state.subscriptions[.init(owner: owner, id: name)] = nil
             case .sharedZoneAsked, .sharedZoneAnswered, .sharedZonePut, .sharedZoneEnd: break
-            case .statement, .statementsEnd: break
+            case .statement(let number, let statement):
+                guard number == state.statements.count + 1 else {
+                    return fail("I3: statement \(number) is kept behind \(state.statements.count)")
+                }
+                state.statements.append(statement)
+            case .statementsEnd: state.statements = []
             }
         }
         state.forgetDeletedZones(limit: limits.deletedZones)

@@ -1,3 +1,5 @@
+internal import BrumeModel
+
 /// What a device keeps of its account's private database.
 struct Replica {
     struct Zone {
@@ -13,6 +15,8 @@ struct Replica {
     var zones: [String: Zone] = [:]
     /// The tags that the device would save with; not always the latest.
     var tags: [String: [String: String]] = [:]
+    /// What the device was told of its account's keys.
+    var statements: [SharedBytes] = []
     /// Tokens of earlier times, with their zones.
     var oldTokens: [(zone: String, token: [UInt8])] = []
 }

@@ -37,10 +37,11 @@ extension SimulatedDevice {
         case 68..<80: fetchChanges(zone: generator.pick(zoneNames)) {}
         case 80..<85: tryOldToken()
         case 85..<89: fetchDatabaseChanges {}
-        case 89..<95: modifySubscriptions()
+        case 89..<94: modifySubscriptions()
+        case 94..<95: useStatements()
         case 95..<96: followLink()
         case 96..<98: transferAsset()
-        case 98..<99: useSharedDatabase()
+        case 98..<99: useStatements()
         default: relaunch()
         }
     }

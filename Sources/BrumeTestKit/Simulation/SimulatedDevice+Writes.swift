@@ -43,7 +43,7 @@ extension SimulatedDevice {
     }
 
     /// Checks that a write that a full disk refused was given a time to come back.
-    private func checkRefusalOfWrite(_ result: Result<[UInt8], ServiceError>) {
+    func checkRefusalOfWrite(_ result: Result<[UInt8], ServiceError>) {
         guard case .failure(var error) = result, error.code == .serviceUnavailable, simulation.server.isDiskFull else {
             return
         }

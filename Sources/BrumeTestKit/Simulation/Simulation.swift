@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeServer
@@ -37,6 +38,8 @@ package final class Simulation {
     var acceptances: Set<Acceptance> = []
     /// What the last query of a private database found, if accounts are to be mixed up.
     var lastPage: (account: Int, page: QueryPage<Record>)?
+    /// The accounts' identities, by the last statement of each.
+    var identities: [[UInt8]: Identity] = [:]
     /// Operation ids, by the bytes of their requests.
     var operationIDs: [[UInt8]: [UInt8]] = [:]
     private var connectionCount: UInt64 = 0

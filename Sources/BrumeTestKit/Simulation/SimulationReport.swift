@@ -63,6 +63,11 @@ package struct SimulationReport: Sendable {
     /// Commits of users in zones of others.
     package var sharedWrites = 0
     package var sharesLeft = 0
+    /// Pages of statements that were checked against the commits.
+    package var statementPages = 0
+    package var statementsKept = 0
+    /// Statements that another device's came before.
+    package var statementsTooLate = 0
     /// How often all counts were counted again.
     package var audits = 0
     package var events = 0
@@ -105,6 +110,9 @@ package struct SimulationReport: Sendable {
         sharedPages += other.sharedPages
         sharedWrites += other.sharedWrites
         sharesLeft += other.sharesLeft
+        statementPages += other.statementPages
+        statementsKept += other.statementsKept
+        statementsTooLate += other.statementsTooLate
         assetsUploaded += other.assetsUploaded
         assetsDownloaded += other.assetsDownloaded
         assetsMissed += other.assetsMissed
@@ -129,6 +137,7 @@ package struct SimulationReport: Sendable {
             + "access asked for \(accessRequests), shares accepted \(sharesAccepted), pages of others' zones \(sharedPages), "
             + "writes there \(sharedWrites), shares left \(sharesLeft), assets uploaded \(assetsUploaded), "
             + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), "
+            + "statements kept \(statementsKept), too late \(statementsTooLate), pages of them \(statementPages), "
             + "recounts \(audits), events \(events)"
     }
 }

@@ -1,0 +1,128 @@
+internal import BrumeEncryption
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeProtocol
+internal import BrumeRandom
+
+/// What devices of an account say of its keys: statements, each behind the last one that the device was told of.
+///
+/// All devices of an account share its identity, as they do once each was let in.
+extension SimulatedDevice {
+    private static let devicesInStatements = 4
+
+    /// Fetches what is new, and mostly makes the next statement.
+    func useStatements() {
+        let known = replica.statements
+        // Sometimes it asks for some that it knows.
+        let after = generator.oneIn(4) ? Int.random(in: 0...known.count, using: &generator) : known.count
+        let sight = simulation.history.sight(of: database)
+        let request = coder.encodeFetchStatementsRequest(after: UInt32(after))
+        call(.statementsFetch, request, .none) { [self] result in
+            guard case .success(let bytes) = result else { return }
+            let decoded = bytes.withUnsafeBytes { buffer in
+                Result { () throws(ServiceError) in try coder.decodeFetchStatementsResponse(buffer) }
+            }
+            guard case .success(var page) = decoded else { return simulation.violated("statements can't be read") }
+            simulation.wasAnswered()
+            if simulation.options.brokenPromise == .hidesStatements, page.last > 0 {
+                page.last -= 1
+                page.statements = Array(page.statements.dropLast())
+            }
+            let seen = timeline.start(of: sight)
+            let isTrue = timeline.wasTrue(since: seen) { state in
+                let behind = state.statements.dropFirst(after)
+                return page.last == state.statements.count && Array(behind) == page.statements
+            }
+            guard isTrue else {
+                return simulation.violated(
+                    "I1: \(page.statements.count) statements behind \(after) of \(page.last) are told, which no commit"
+                        + " since \(seen) left")
+            }
+            simulation.report.statementPages += 1
+            saw(page.last, page.statements.last)
+            guard replica.statements == known else { return }
+            replica.statements = Array(known.prefix(after)) + page.statements
+            // A backup may have been restored since the device was told.
+            guard page.last == replica.statements.count else { return replica.statements = [] }
+            // Two at once race for one number, as those of two devices do.
+            for _ in 0..<generator.pick([0, 1, 1, 2]) { makeStatement() }
+        }
+    }
+
+    private func makeStatement() {
+        let before = replica.statements
+        guard let (identity, signed) = nextStatement(behind: before.last) else {
+            return simulation.violated("I6: no statement can be made behind the one that the server told")
+        }
+        let statement = SharedBytes(signed.bytes)
+        simulation.identities[signed.bytes] = identity
+        let number = before.count + 1
+        let sight = simulation.history.sight(of: database)
+        call(.statementsAppend, coder.encodeAppendStatementRequest(statement), .none) { [self] result in
+            let seen = timeline.start(of: sight)
+            switch result {
+            case .success:
+                simulation.wasAnswered()
+                simulation.report.statementsKept += 1
+                guard timeline.wasTrue(since: seen, { $0.statement(number) == statement }) else {
+                    return simulation.violated("I1: statement \(number) was kept, and no commit holds it")
+                }
+                saw(UInt32(number), statement)
+                if replica.statements == before { replica.statements.append(statement) }
+            case .failure(let error):
+                if replica.statements == before { replica.statements = [] }
+                switch error.code {
+                case .serverRecordChanged:
+                    simulation.report.statementsTooLate += 1
+                    let isTooLate = timeline.wasTrue(since: seen) {
+                        $0.statements.count != number - 1 && $0.statement(number) != statement
+                    }
+                    if !isTooLate { simulation.violated("I6: statement \(number) is called too late, and is not") }
+                case .invalidArguments:
+                    // Behind one that is lost since a backup was restored.
+                    let isBehindLost = timeline.wasTrue(since: seen) {
+                        $0.statements.count == number - 1 && $0.statements.last != before.last
+                    }
+                    if !isBehindLost { simulation.violated("I6: statement \(number) is refused: \(error.message)") }
+                case .limitExceeded: simulation.violated("I6: there is no room for statement \(number)")
+                default: checkRefusalOfWrite(result)
+                }
+            }
+        }
+    }
+
+    /// A statement behind another one; nil where no device has made that.
+    private func nextStatement(behind last: SharedBytes?) -> (identity: Identity, signed: SignedStatement)? {
+        let adds = Bool.random(using: &generator)
+        let seed = UInt64.random(in: .min ... .max, using: &generator)
+        let scope = IdentityScope(
+            account: simulation.users[account], container: Simulation.container, environment: "development")
+        return SeededRandomness.testOnly_use(seed: seed) {
+            let device = KeyPairs(seed: .random()).publicKeys
+            guard let last else {
+                return try? Identity.first(scope: scope, device: device, deviceName: "first", code: RecoveryCode())
+            }
+            guard let identity = simulation.identities[last.array] else { return nil }
+            let devices = identity.statement.devices
+            if adds, devices.count < Self.devicesInStatements {
+                return try? identity.adding(device: device, deviceName: "next")
+            }
+            return try? identity.replacingKeys(withoutDevices: devices.count > 1 ? [devices[0].keys] : [])
+        }
+    }
+
+    /// Notes that a client was told of a statement, and so of the first commit that left it.
+    private func saw(_ number: UInt32, _ statement: SharedBytes?) {
+        guard let statement,
+            let sequence = timeline.states.firstIndex(where: { $0.statement(Int(number)) == statement })
+        else { return }
+        simulation.history.saw(UInt64(sequence), of: database)
+    }
+}
+
+extension CommitHistory.State {
+    /// The statement of a number, from 1; nil where there is none.
+    fileprivate func statement(_ number: Int) -> SharedBytes? {
+        number >= 1 && number <= statements.count ? statements[number - 1] : nil
+    }
+}
