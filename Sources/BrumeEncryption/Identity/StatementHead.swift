@@ -46,7 +46,8 @@ package struct StatementHead: Hashable, Sendable {
     /// Takes in the next statement. A refused one leaves the head as it was.
     package mutating func append(_ signed: SignedStatement) throws(EncryptionRefusal) {
         let statement = signed.statement
-        guard count < Limits.statements, statement.stands(behind: last), signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
+        guard count < Limits.statements, statement.stands(behind: last),
+            signed.anchor.isEmpty == (statement.codeKey == last.codeKey),
             statement.codeKey == last.codeKey || !usedCodes.contains(statement.codeKey)
         else { throw .brokenChain }
         let keys = [statement.keys.signing, statement.keys.box]

@@ -26,8 +26,8 @@ extension Database {
     /// another one of its number came first, or those between are missing; `limitExceeded` where there is no room;
     /// `quotaExceeded`.
     ///
-    /// - Parameter quota: Refuses it only beyond ``Limits/statementAllowanceBytes``: an owner whose records have used up
-    ///   the quota must be able to remove a device that was stolen.
+    /// - Parameter quota: Refuses it only beyond ``Limits/statementAllowanceBytes``: an owner whose records have used
+    ///   up the quota must be able to remove a device that was stolen.
     package func refusal(
         ofStatement statement: SharedBytes, number: UInt32, quota: StorageQuota?
     ) -> ServiceError? {

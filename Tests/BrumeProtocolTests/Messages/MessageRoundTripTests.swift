@@ -318,7 +318,8 @@ struct MessageRoundTripTests {
             let answer = server.encodeFetchStatementsResponse(page)
             #expect(try answer.decoded(client.decodeFetchStatementsResponse) == page)
         }
-        for (bytes, code) in [(0, .invalidArguments), (Limits.statementBytes + 1, .limitExceeded)] as [(Int, ErrorCode)] {
+        for (bytes, code) in [(0, .invalidArguments), (Limits.statementBytes + 1, .limitExceeded)] as [(Int, ErrorCode)]
+        {
             let request = client.encodeAppendStatementRequest(SharedBytes([UInt8](repeating: 1, count: bytes)))
             let error = #expect(throws: ServiceError.self) { try request.decoded(server.decodeAppendStatementRequest) }
             #expect(error?.code == code)
