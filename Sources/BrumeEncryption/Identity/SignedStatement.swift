@@ -24,7 +24,8 @@ package struct SignedStatement: Hashable, Sendable {
 
     package init(_ bytes: [UInt8]) throws(EncryptionRefusal) { try self.init(bytes, checksKeys: true) }
 
-    /// - Parameter checksKeys: False for one that was read before: the check of an identity's key is slow.
+    /// - Parameter checksKeys: False for one that was read before: whether its keys are some, and each stands once, is
+    ///   slow to check.
     init(_ bytes: [UInt8], checksKeys: Bool) throws(EncryptionRefusal) {
         var reader = try PartReader(bytes, .signedStatement)
         let statement = try Statement(try reader.readBytes(atMost: bytes.count), checksKeys: checksKeys)
