@@ -88,6 +88,13 @@ import Testing
         try kept.append(four.signed)
         #expect(kept.last == four.signed.statement)
         #expect(try StatementHead(kept: []) == nil)
+        for kept in [[two], [one, three], [one, one], [one, two, two]] {
+            #expect(refusal { try StatementHead(kept: kept.map(\.signed.bytes)) } == .brokenChain)
+        }
+        for flipped in two.signed.bytes.flipped {
+            let read = try? Statement(kept: flipped)
+            #expect(read == nil || read == two.signed.statement, "what is read was signed")
+        }
         #expect(refusal { try StatementHead(kept: [one.signed.bytes, [1]]) } == .damaged)
     }
 

@@ -91,8 +91,12 @@ package struct Statement: Hashable, Sendable {
     }
 
     /// A signed statement as it was kept, which was checked before it was.
-    package init(kept signed: [UInt8]) throws(EncryptionRefusal) {
-        self = try SignedStatement(signed, checksKeys: false).statement
+    ///
+    /// - Throws: Where it is not as it was: its own signature is of all that is in it.
+    package init(kept bytes: [UInt8]) throws(EncryptionRefusal) {
+        let signed = try SignedStatement(bytes, checksKeys: false)
+        try signed.checkOwnSignature()
+        self = signed.statement
     }
 
     /// Whether it is the next one behind another, whoever made it.

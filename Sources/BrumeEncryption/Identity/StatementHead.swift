@@ -26,11 +26,11 @@ package struct StatementHead: Hashable, Sendable {
 
     /// The head of an account's signed statements as they were kept, from the first on; nil for none.
     ///
-    /// - Throws: Where they are not as they were: keys and signatures, which were checked before, are not again.
+    /// - Throws: Where they are not as they were, in their order: keys and signatures are not checked again.
     package init?(kept signed: some Sequence<[UInt8]>) throws(EncryptionRefusal) {
         var head: StatementHead?
         for bytes in signed {
-            let statement = try Statement(kept: bytes)
+            let statement = try SignedStatement(bytes, checksKeys: false).statement
             guard let last = head?.last else {
                 guard statement.number == 1 else { throw .brokenChain }
                 head = StatementHead(kept: statement)
