@@ -95,7 +95,10 @@ extension FuzzTarget {
                 coder.encodeQueryRequest(FuzzSamples.queryRequest),
                 coder.encodeQuotaRequest(name: "a", change: .bytes(5)), coder.encodeListContainersRequest(after: "a"),
                 coder.encodeHandlesRequest(name: "a", change: HandleChange(email: "e@x", phone: "")),
-                coder.encodeAppendStatementRequest(SharedBytes([1, 2])), coder.encodeFetchStatementsRequest(after: 300),
+                coder.encodeAppendStatementRequest(
+                    AppendStatementRequest(
+                        statement: SharedBytes([1, 2]), replacedHash: [UInt8](repeating: 3, count: 32))),
+                coder.encodeFetchStatementsRequest(after: 300),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
@@ -152,8 +155,8 @@ extension FuzzTarget {
         case 22: _ = try coder.decodeListContainersRequest(bytes)
         case 23: _ = try coder.decodeHandlesRequest(bytes)
         case 24:
-            let statement = try coder.decodeAppendStatementRequest(bytes)
-            check(statement, coder.encodeAppendStatementRequest(statement), coder.decodeAppendStatementRequest)
+            let request = try coder.decodeAppendStatementRequest(bytes)
+            check(request, coder.encodeAppendStatementRequest(request), coder.decodeAppendStatementRequest)
         case 25:
             let number = try coder.decodeFetchStatementsRequest(bytes)
             check(number, coder.encodeFetchStatementsRequest(after: number), coder.decodeFetchStatementsRequest)

@@ -340,7 +340,4 @@ package enum Limits {
 
     /// Bytes of all of these. One of five devices has some two kilobytes.
     package static let statementBytesPerAccount = 4 * 1024 * 1024
-
-    /// Bytes of statements that a quota which is used up does not refuse: devices that were stolen have to be removed.
-    package static let statementAllowanceBytes = 256 * 1024
 }

@@ -187,7 +187,7 @@ void   brume__v1__fetch_statements_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__fetch_statements_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor brume__v1__append_statement_request__field_descriptors[1] =
+static const ProtobufCFieldDescriptor brume__v1__append_statement_request__field_descriptors[2] =
 {
   {
     "statement",
@@ -201,14 +201,27 @@ static const ProtobufCFieldDescriptor brume__v1__append_statement_request__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "replaced_hash",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__AppendStatementRequest, replaced_hash),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__append_statement_request__field_indices_by_name[] = {
+  1,   /* field[1] = replaced_hash */
   0,   /* field[0] = statement */
 };
 static const ProtobufCIntRange brume__v1__append_statement_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor brume__v1__append_statement_request__descriptor =
 {
@@ -218,7 +231,7 @@ const ProtobufCMessageDescriptor brume__v1__append_statement_request__descriptor
   "Brume__V1__AppendStatementRequest",
   "brume.v1",
   sizeof(Brume__V1__AppendStatementRequest),
-  1,
+  2,
   brume__v1__append_statement_request__field_descriptors,
   brume__v1__append_statement_request__field_indices_by_name,
   1,  brume__v1__append_statement_request__number_ranges,

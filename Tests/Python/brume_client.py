@@ -162,10 +162,11 @@ class Client:
         request = p.AcceptShareRequest(url=url.partition("#")[0])
         return self.call(p.METHOD_SHARES_ACCEPT, request, p.AcceptShareResponse)
 
-    def append_statement(self, statement):
-        """Keeps the account's next statement, signed; sent again it has no other effect."""
+    def append_statement(self, statement, replaced_hash=b""):
+        """Keeps the account's next statement, signed, or a first one in the place of all. Again, it has no more effect."""
         p = self.protocol
-        self.call(p.METHOD_STATEMENTS_APPEND, p.AppendStatementRequest(statement=statement), p.AppendStatementResponse)
+        request = p.AppendStatementRequest(statement=statement, replaced_hash=replaced_hash)
+        self.call(p.METHOD_STATEMENTS_APPEND, request, p.AppendStatementResponse)
 
     def statements(self, after=0):
         """The account's statements behind a number, all pages."""

@@ -1031,6 +1031,16 @@ class StatementTests(unittest.TestCase):
         self.assertEqual(self.refusal(self.make(first)), INVALID_ARGUMENTS)
         self.client.append_statement(genuine.encoded())
 
+    def test_a_first_statement_takes_the_place_of_all_if_it_names_the_last(self):
+        first = self.make()
+        self.client.append_statement(first.encoded())
+        self.seed, self.code = os.urandom(32), os.urandom(16)
+        anew = self.make()
+        self.assertEqual(self.refusal(anew), SERVER_RECORD_CHANGED)
+        for _ in range(2):
+            self.client.append_statement(anew.encoded(), replaced_hash=first.hash)
+        self.assertEqual(list(self.client.statements()), [anew.encoded()])
+
     def test_more_than_a_page_of_statements_comes_whole(self):
         made = [self.make(devices=40)]
         while sum(len(signed.encoded()) for signed in made) < 1_200_000:

@@ -6,8 +6,11 @@ internal import CBrumeProto
 extension MessageCoder {
     // MARK: The server's side
 
-    package func decodeAppendStatementRequest(_ bytes: UnsafeRawBufferPointer) throws(ServiceError) -> SharedBytes {
-        let statement = try request(brume__v1__append_statement_request__unpack, bytes).pointee.statement
+    package func decodeAppendStatementRequest(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ServiceError) -> AppendStatementRequest {
+        let message = try request(brume__v1__append_statement_request__unpack, bytes)
+        let statement = message.pointee.statement
         guard statement.len > 0 else {
             throw ServiceError(.invalidArguments, "the request has no statement; a signed one belongs there")
         }
@@ -17,8 +20,15 @@ extension MessageCoder {
                 "a statement has \(statement.len) bytes; the limit is \(Limits.statementBytes): remove devices that are"
                     + " not used any more")
         }
-        return SharedBytes(statement.array)
+        let replacedHash = message.pointee.replaced_hash.array
+        guard replacedHash.isEmpty || replacedHash.count == Self.hashBytes else {
+            throw ServiceError(
+                .invalidArguments, "a statement's hash has \(Self.hashBytes) bytes, not \(replacedHash.count)")
+        }
+        return AppendStatementRequest(statement: SharedBytes(statement.array), replacedHash: replacedHash)
     }
+
+    private static let hashBytes = 32
 
     package func encodeAppendStatementResponse() -> [UInt8] { [] }
 
@@ -39,10 +49,11 @@ extension MessageCoder {
 
     // MARK: The client's side
 
-    package func encodeAppendStatementRequest(_ statement: SharedBytes) -> [UInt8] {
+    package func encodeAppendStatementRequest(_ request: AppendStatementRequest) -> [UInt8] {
         encode { arena in
             let message = arena.make(brume__v1__append_statement_request__init)
-            message.pointee.statement = arena.data(statement.array)
+            message.pointee.statement = arena.data(request.statement.array)
+            message.pointee.replaced_hash = arena.data(request.replacedHash)
             return message
         }
     }

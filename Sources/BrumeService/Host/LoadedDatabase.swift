@@ -50,6 +50,14 @@ package final class LoadedDatabase {
     /// What its owner's next statement is checked against, and the last statement that it is of; nil until one comes.
     var statementHead: (head: StatementHead, last: SharedBytes)?
 
+    /// About what it takes in memory. A head has the last statement in parts, and some keys of each one before.
+    var approximateBytes: Int {
+        database.approximateBytes
+            + (statementHead.map { 3 * $0.last.count + database.statements.all.count * Self.usedKeyBytes } ?? 0)
+    }
+
+    private static let usedKeyBytes = 256
+
     /// Record types whose records were scanned for a schema that did not know them.
     private var taughtTypes: Set<String> = []
     /// Record types whose records are being scanned, and the callbacks that wait for the result.

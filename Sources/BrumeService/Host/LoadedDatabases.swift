@@ -90,7 +90,7 @@ struct LoadedDatabases: ~Copyable {
 
     /// Counts the bytes that the database takes now. Returns by how many they have grown.
     mutating func measure(_ loaded: LoadedDatabase) -> Int {
-        let growth = loaded.database.approximateBytes - loaded.entry.databaseBytes
+        let growth = loaded.approximateBytes - loaded.entry.databaseBytes
         loaded.entry.databaseBytes += growth
         bytes += growth
         databaseBytes += growth

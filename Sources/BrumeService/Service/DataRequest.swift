@@ -18,7 +18,7 @@ package enum DataRequest: Sendable {
     case shareMetadata(ShareMetadataRequest)
     case requestShareAccess(url: String)
     case acceptShare(url: String)
-    case appendStatement(SharedBytes)
+    case appendStatement(AppendStatementRequest)
     case fetchStatements(after: UInt32)
 
     var scope: DatabaseScope {

@@ -98,8 +98,8 @@ extension Shard {
                 })
         case .listSubscriptions(let scope):
             return .allSubscriptions(database.subscriptions(of: caller, in: scope))
-        case .appendStatement(let statement):
-            return try append(statement: statement, to: loaded, identity: identity, share: share)
+        case .appendStatement(let request):
+            return try append(request, to: loaded, identity: identity, share: share)
         case .fetchStatements(let number):
             return .statements(
                 StatementsPage(

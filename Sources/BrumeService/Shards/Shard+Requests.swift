@@ -226,7 +226,11 @@ extension Shard {
                 }
             }
             // This refusal reveals no commit, so it waits for none.
-            if request.isWrite, let refusal = writeRefusal ?? share.undurableRefusal { return (.failure(refusal), 0) }
+            if request.isWrite, let refusal = writeRefusal ?? share.undurableRefusal,
+                !isKept(request, in: loaded.database)
+            {
+                return (.failure(refusal), 0)
+            }
             let answer = try answer(request, in: loaded, identity: identity, share: share, operation: operation)
             return (.success(answer), loaded.lastPosition)
         } catch {

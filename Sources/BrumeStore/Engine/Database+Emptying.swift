@@ -46,15 +46,15 @@ extension Database {
     /// - Returns: The commits.
     package func forgetUser(nowMilliseconds: Int64) -> [Commit] {
         precondition(id.scope == .private, "a public database has many users")
+        if sequence == 0 { return [] }
+        // Where the disk was full when the user came, there is no record of them: the commits need one to change.
+        let first = [ensureUserRecord(named: id.owner, nowMilliseconds: nowMilliseconds)].compactMap(\.self)
         guard let slot = liveSlot(of: id.owner, inZoneAt: 0) else {
-            // Where the disk was full when the user came, there is no record of them.
-            var builder = CommitBuilder(sequence: sequence + 1)
-            forgetStatements(into: &builder)
-            return [finish(builder, nowMilliseconds: nowMilliseconds)].compactMap(\.self)
+            preconditionFailure("a user's record was made, and is not there")
         }
         // What is remembered of an operation goes when another one takes its place: one that takes all the room, and
         // then one that takes next to none.
-        return [Limits.rememberedOperationBytes + 1, 1].map { outcomeBytes in
+        let forgetting = [Limits.rememberedOperationBytes + 1, 1].map { outcomeBytes in
             var builder = CommitBuilder(sequence: sequence + 1)
             for kept in subscriptionTable.all {
                 builder.append(.subscriptionDeletion(id: kept.subscription.id, owner: kept.owner))
@@ -88,12 +88,7 @@ extension Database {
             remember(operation: commit.entry.operationID, encoded: commit.entry.operationOutcome)
             return commit
         }
-    }
-
-    private func forgetStatements(into builder: inout CommitBuilder) {
-        if statements.isEmpty { return }
-        builder.append(.statementsEnd)
-        statements = AccountStatements()
+        return first + forgetting
     }
 
     /// Returns the number of records that it deleted.

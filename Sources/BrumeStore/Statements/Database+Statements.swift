@@ -8,12 +8,12 @@ extension Database {
     /// - Parameters:
     ///   - number: As the statement says it.
     ///   - statement: Of which it is checked that it follows the last one.
-    /// - Throws: See ``refusal(ofStatement:number:quota:)``.
+    /// - Throws: See ``refusal(ofStatement:number:)``.
     package func append(
-        statement: SharedBytes, number: UInt32, quota: StorageQuota? = nil, nowMilliseconds: Int64
+        statement: SharedBytes, number: UInt32, nowMilliseconds: Int64
     ) throws(ServiceError) -> Commit? {
         if statements[number] == statement { return nil }
-        if let refusal = refusal(ofStatement: statement, number: number, quota: quota) { throw refusal }
+        if let refusal = refusal(ofStatement: statement, number: number) { throw refusal }
         let kept = SharedBytes(statement.array)
         let isTaken = statements.append(kept)
         precondition(isTaken, "a statement is refused that was not")
@@ -22,15 +22,33 @@ extension Database {
         return finish(builder, nowMilliseconds: nowMilliseconds)
     }
 
-    /// Why a statement is not kept, whatever is in it; nil for one that is or can be: `serverRecordChanged` where
-    /// another one of its number came first, or those between are missing; `limitExceeded` where there is no room;
-    /// `quotaExceeded`.
+    /// Keeps a first statement in the place of all that there are: whoever has lost all devices and the recovery code
+    /// begins anew.
     ///
-    /// - Parameter quota: Refuses it only beyond ``Limits/statementAllowanceBytes``: an owner whose records have used
-    ///   up the quota must be able to remove a device that was stolen.
-    package func refusal(
-        ofStatement statement: SharedBytes, number: UInt32, quota: StorageQuota?
-    ) -> ServiceError? {
+    /// - Parameter statement: Of which it is checked that it is one.
+    package func replaceStatements(with statement: SharedBytes, nowMilliseconds: Int64) -> Commit? {
+        precondition(!statements.isEmpty, "there is nothing whose place a statement could take")
+        var builder = CommitBuilder(sequence: sequence + 1)
+        forgetStatements(into: &builder)
+        let kept = SharedBytes(statement.array)
+        let isTaken = statements.append(kept)
+        precondition(isTaken, "a first statement is refused that was read")
+        builder.append(.statement(number: 1, kept))
+        return finish(builder, nowMilliseconds: nowMilliseconds)
+    }
+
+    func forgetStatements(into builder: inout CommitBuilder) {
+        if statements.isEmpty { return }
+        builder.append(.statementsEnd)
+        statements = AccountStatements()
+    }
+
+    /// Why a statement is not kept, whatever is in it; nil for one that is or can be: `serverRecordChanged` where
+    /// another one of its number came first, or those between are missing; `limitExceeded` where there is no room.
+    ///
+    /// They count towards a quota, and none refuses them: whoever has a stolen device could use up what is left of it,
+    /// and so keep the owner from removing that.
+    package func refusal(ofStatement statement: SharedBytes, number: UInt32) -> ServiceError? {
         precondition(id.scope == .private, "an account's statements are in its private database")
         if statements[number] == statement { return nil }
         if number <= statements.last { return Self.statementIsTaken }
@@ -40,11 +58,7 @@ extension Database {
         if statements.last >= Limits.statementsPerAccount || bytes > Limits.statementBytesPerAccount {
             return Self.tooManyStatements
         }
-        guard bytes > Limits.statementAllowanceBytes, let room = room(in: quota), room.bytes <= 0 else { return nil }
-        return ServiceError(
-            .quotaExceeded,
-            "the account's quota of \(room.limit) bytes is used up, and its statements have more than"
-                + " \(Limits.statementAllowanceBytes); delete records, or ask the operator for more")
+        return nil
     }
 
     /// The statements behind a number, the first in front, as many as fit into a page; one at least where there are
@@ -84,5 +98,5 @@ extension Database {
     private static let tooManyStatements = ServiceError(
         .limitExceeded,
         "the account has as many statements as it may have: \(Limits.statementsPerAccount), or"
-            + " \(Limits.statementBytesPerAccount) bytes of them")
+            + " \(Limits.statementBytesPerAccount) bytes of them; a first statement may take the place of all")
 }

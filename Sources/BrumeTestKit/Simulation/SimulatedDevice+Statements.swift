@@ -18,7 +18,7 @@ extension SimulatedDevice {
         let sight = simulation.history.sight(of: database)
         let request = coder.encodeFetchStatementsRequest(after: UInt32(after))
         call(.statementsFetch, request, .none) { [self] result in
-            guard case .success(let bytes) = result else { return }
+            guard case .success(let bytes) = result else { return checkRefusalOfStatements(result) }
             let decoded = bytes.withUnsafeBytes { buffer in
                 Result { () throws(ServiceError) in try coder.decodeFetchStatementsResponse(buffer) }
             }
@@ -45,7 +45,13 @@ extension SimulatedDevice {
             // A backup may have been restored since the device was told.
             guard page.last == replica.statements.count else { return replica.statements = [] }
             // Two at once race for one number, as those of two devices do.
-            for _ in 0..<generator.pick([0, 1, 1, 2]) { makeStatement() }
+            for _ in 0..<generator.pick([0, 1, 1, 2]) {
+                if generator.oneIn(6), let last = replica.statements.last {
+                    beginAnew(inPlaceOf: last)
+                } else {
+                    makeStatement()
+                }
+            }
         }
     }
 
@@ -56,38 +62,78 @@ extension SimulatedDevice {
         }
         let statement = SharedBytes(signed.bytes)
         simulation.identities[signed.bytes] = identity
-        let number = before.count + 1
+        append(AppendStatementRequest(statement: statement), number: before.count + 1, behind: before.last) { state in
+            state.statements.count != before.count && state.statement(before.count + 1) != statement
+        }
+    }
+
+    /// Makes a first statement that takes the place of all, as for a person who has lost all devices.
+    private func beginAnew(inPlaceOf last: SharedBytes) {
+        guard let (identity, signed) = nextStatement(behind: nil), let replaced = try? Statement(kept: last.array)
+        else { return simulation.violated("I6: a statement can't be read that the server told") }
+        let statement = SharedBytes(signed.bytes)
+        simulation.identities[signed.bytes] = identity
+        let request = AppendStatementRequest(statement: statement, replacedHash: replaced.hash)
+        append(request, number: 1, behind: nil) { state in
+            state.statements.last != last && state.statement(1) != statement
+        }
+    }
+
+    /// Sends a statement, and checks what the server says of it.
+    ///
+    /// - Parameter isTooLate: Whether there is no place for it in what a commit left.
+    private func append(
+        _ request: AppendStatementRequest, number: Int, behind last: SharedBytes?,
+        isTooLate: @escaping (CommitHistory.State) -> Bool
+    ) {
+        let (before, statement) = (replica.statements, request.statement)
         let sight = simulation.history.sight(of: database)
-        call(.statementsAppend, coder.encodeAppendStatementRequest(statement), .none) { [self] result in
+        call(.statementsAppend, coder.encodeAppendStatementRequest(request), .none) { [self] result in
             let seen = timeline.start(of: sight)
             switch result {
             case .success:
                 simulation.wasAnswered()
                 simulation.report.statementsKept += 1
+                if !request.replacedHash.isEmpty { simulation.report.statementsReplaced += 1 }
                 guard timeline.wasTrue(since: seen, { $0.statement(number) == statement }) else {
                     return simulation.violated("I1: statement \(number) was kept, and no commit holds it")
                 }
                 saw(UInt32(number), statement)
-                if replica.statements == before { replica.statements.append(statement) }
+                if replica.statements == before {
+                    replica.statements = Array(before.prefix(number - 1)) + [statement]
+                }
             case .failure(let error):
                 if replica.statements == before { replica.statements = [] }
                 switch error.code {
                 case .serverRecordChanged:
                     simulation.report.statementsTooLate += 1
-                    let isTooLate = timeline.wasTrue(since: seen) {
-                        $0.statements.count != number - 1 && $0.statement(number) != statement
+                    if !timeline.wasTrue(since: seen, isTooLate) {
+                        simulation.violated("I6: statement \(number) is called too late, and is not")
                     }
-                    if !isTooLate { simulation.violated("I6: statement \(number) is called too late, and is not") }
                 case .invalidArguments:
-                    // Behind one that is lost since a backup was restored.
+                    // Behind one that is lost since a backup was restored, or all were replaced.
                     let isBehindLost = timeline.wasTrue(since: seen) {
-                        $0.statements.count == number - 1 && $0.statements.last != before.last
+                        $0.statements.count == number - 1 && $0.statements.last != last
                     }
                     if !isBehindLost { simulation.violated("I6: statement \(number) is refused: \(error.message)") }
-                case .limitExceeded: simulation.violated("I6: there is no room for statement \(number)")
-                default: checkRefusalOfWrite(result)
+                default:
+                    checkRefusalOfStatements(result)
+                    checkRefusalOfWrite(result)
                 }
             }
+        }
+    }
+
+    /// Checks that a call was refused for what faults explain.
+    private func checkRefusalOfStatements(_ result: Result<[UInt8], ServiceError>) {
+        guard case .failure(let error) = result else { return }
+        switch error.code {
+        case .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .notAuthenticated,
+            .operationCancelled, .serverResponseLost:
+            return
+        // A load that a damaged file, or a disk that gives nothing, has ended; no chain that can't be read.
+        case .internalError where !error.message.contains("statements"): return
+        default: simulation.violated("I6: statements are refused with \(error.code): \(error.message)")
         }
     }
 

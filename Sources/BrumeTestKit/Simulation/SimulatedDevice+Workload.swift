@@ -28,7 +28,8 @@ extension SimulatedDevice {
     private func act() {
         if simulation.options.sharesMuch, generator.oneIn(3) { return useSharedDatabase() }
         switch Int.random(in: 0..<100, using: &generator) {
-        case 0..<33: modifyRecords()
+        case 0..<32: modifyRecords()
+        case 32..<33: useStatements()
         case 33..<38: transferAsset()
         case 38..<41: useSharedDatabase()
         case 41..<49: modifyZones()
@@ -41,7 +42,7 @@ extension SimulatedDevice {
         case 94..<95: useStatements()
         case 95..<96: followLink()
         case 96..<98: transferAsset()
-        case 98..<99: useStatements()
+        case 98..<99: useSharedDatabase()
         default: relaunch()
         }
     }

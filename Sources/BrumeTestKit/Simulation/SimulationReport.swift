@@ -66,6 +66,8 @@ package struct SimulationReport: Sendable {
     /// Pages of statements that were checked against the commits.
     package var statementPages = 0
     package var statementsKept = 0
+    /// First statements that took the place of others.
+    package var statementsReplaced = 0
     /// Statements that another device's came before.
     package var statementsTooLate = 0
     /// How often all counts were counted again.
@@ -112,6 +114,7 @@ package struct SimulationReport: Sendable {
         sharesLeft += other.sharesLeft
         statementPages += other.statementPages
         statementsKept += other.statementsKept
+        statementsReplaced += other.statementsReplaced
         statementsTooLate += other.statementsTooLate
         assetsUploaded += other.assetsUploaded
         assetsDownloaded += other.assetsDownloaded
@@ -137,7 +140,7 @@ package struct SimulationReport: Sendable {
             + "access asked for \(accessRequests), shares accepted \(sharesAccepted), pages of others' zones \(sharedPages), "
             + "writes there \(sharedWrites), shares left \(sharesLeft), assets uploaded \(assetsUploaded), "
             + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), "
-            + "statements kept \(statementsKept), too late \(statementsTooLate), pages of them \(statementPages), "
+            + "statements kept \(statementsKept), in the place of others \(statementsReplaced), too late \(statementsTooLate), pages of them \(statementPages), "
             + "recounts \(audits), events \(events)"
     }
 }

@@ -33,10 +33,15 @@ struct  Brume__V1__AppendStatementRequest
    * signed
    */
   ProtobufCBinaryData statement;
+  /*
+   * With a first statement that takes the place of others: the hash of the last one, 32 bytes. Fails with
+   * serverRecordChanged (14) where another is the last one.
+   */
+  ProtobufCBinaryData replaced_hash;
 };
 #define BRUME__V1__APPEND_STATEMENT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__append_statement_request__descriptor) \
-    , {0,NULL} }
+    , {0,NULL}, {0,NULL} }
 
 
 struct  Brume__V1__AppendStatementResponse
@@ -52,7 +57,7 @@ struct  Brume__V1__FetchStatementsRequest
 {
   ProtobufCMessage base;
   /*
-   * the number of the last one that the caller knows; 0: none
+   * 0: from the first on. Whoever knows some asks with the number before the last of these, and sees that one again.
    */
   uint32_t after;
 };
@@ -65,12 +70,12 @@ struct  Brume__V1__FetchStatementsResponse
 {
   ProtobufCMessage base;
   /*
-   * as they were appended
+   * as they were appended; the first one has the number after "after"
    */
   size_t n_statements;
   ProtobufCBinaryData *statements;
   /*
-   * number of the last one that there is; fetch again where it is not among these
+   * number of the last one that there is; more come while after and the number of these are less
    */
   uint32_t last;
 };

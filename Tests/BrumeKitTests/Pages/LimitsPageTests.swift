@@ -282,7 +282,6 @@ extension LimitsPageTests {
             "statements of an account",
             [Model.statementsPerAccount, Model.statementBytes, Model.statementBytesPerAccount]
         ),
-        ("bytes of these that a used-up quota", [Model.statementAllowanceBytes]),
         ("a page of `Statements.Fetch`", [Model.pageBytes]),
         ("remembered operations, private", [Model.rememberedOperations, Model.rememberedOperationBytes]),
         ("remembered operations, public", [Model.rememberedPublicOperations, Model.rememberedPublicOperationBytes]),

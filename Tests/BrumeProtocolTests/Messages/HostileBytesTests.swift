@@ -69,7 +69,9 @@ struct HostileBytesTests {
                 { _ = try coder.decodeListSubscriptionsResponse($0) }
             ),
             HostileBytes(
-                coder.encodeAppendStatementRequest(SharedBytes([1, 2, 3])),
+                coder.encodeAppendStatementRequest(
+                    AppendStatementRequest(
+                        statement: SharedBytes([1, 2, 3]), replacedHash: [UInt8](repeating: 4, count: 32))),
                 { _ = try coder.decodeAppendStatementRequest($0) }
             ),
             HostileBytes(

@@ -306,9 +306,11 @@ struct MessageRoundTripTests {
 
     @Test("statements arrive as they were sent, and one that is missing or too large is refused")
     func statements() throws {
-        let statement = SharedBytes([0, 1, 255])
-        let request = client.encodeAppendStatementRequest(statement)
-        #expect(try request.decoded(server.decodeAppendStatementRequest) == statement)
+        for hash in [[], [UInt8](repeating: 7, count: 32)] {
+            let request = AppendStatementRequest(statement: SharedBytes([0, 1, 255]), replacedHash: hash)
+            let bytes = client.encodeAppendStatementRequest(request)
+            #expect(try bytes.decoded(server.decodeAppendStatementRequest) == request)
+        }
         try server.encodeAppendStatementResponse().decoded(client.decodeAppendStatementResponse)
         for number in [0, 7, .max] as [UInt32] {
             let request = client.encodeFetchStatementsRequest(after: number)
@@ -318,9 +320,14 @@ struct MessageRoundTripTests {
             let answer = server.encodeFetchStatementsResponse(page)
             #expect(try answer.decoded(client.decodeFetchStatementsResponse) == page)
         }
-        for (bytes, code) in [(0, .invalidArguments), (Limits.statementBytes + 1, .limitExceeded)] as [(Int, ErrorCode)]
-        {
-            let request = client.encodeAppendStatementRequest(SharedBytes([UInt8](repeating: 1, count: bytes)))
+        for (bytes, hash, code) in [
+            (0, 0, .invalidArguments), (Limits.statementBytes + 1, 0, .limitExceeded), (1, 31, .invalidArguments),
+            (1, 33, .invalidArguments),
+        ] as [(Int, Int, ErrorCode)] {
+            let request = client.encodeAppendStatementRequest(
+                AppendStatementRequest(
+                    statement: SharedBytes([UInt8](repeating: 1, count: bytes)),
+                    replacedHash: [UInt8](repeating: 1, count: hash)))
             let error = #expect(throws: ServiceError.self) { try request.decoded(server.decodeAppendStatementRequest) }
             #expect(error?.code == code)
         }

@@ -23,12 +23,13 @@ struct StatementServiceTests {
             device: KeyPairs(seed: .random()).publicKeys, deviceName: "phone", code: RecoveryCode())
     }
 
-    private func append(_ bytes: [UInt8], by peer: FramePeer) throws {
-        _ = try peer.call(.statementsAppend, coder.encodeAppendStatementRequest(SharedBytes(bytes)))
+    private func append(_ bytes: [UInt8], inPlaceOf replacedHash: [UInt8] = [], by peer: FramePeer) throws {
+        let request = AppendStatementRequest(statement: SharedBytes(bytes), replacedHash: replacedHash)
+        _ = try peer.call(.statementsAppend, coder.encodeAppendStatementRequest(request))
     }
 
-    private func refusal(_ bytes: [UInt8], by peer: FramePeer) -> ErrorCode? {
-        let error = #expect(throws: ServiceError.self) { try append(bytes, by: peer) }
+    private func refusal(_ bytes: [UInt8], inPlaceOf replacedHash: [UInt8] = [], by peer: FramePeer) -> ErrorCode? {
+        let error = #expect(throws: ServiceError.self) { try append(bytes, inPlaceOf: replacedHash, by: peer) }
         #expect(error.map { !$0.message.isEmpty } ?? false)
         return error?.code
     }
@@ -137,7 +138,8 @@ struct StatementServiceTests {
         let server = try SteppedServer(log: ScriptedLogStorage())
         let (phone, laptop) = (try server.connect(account: "a"), try server.connect(account: "a", device: 5))
         let signed = try identity(of: phone).signed
-        let request = coder.encodeAppendStatementRequest(SharedBytes(signed.bytes))
+        let request = coder.encodeAppendStatementRequest(
+            AppendStatementRequest(statement: SharedBytes(signed.bytes)))
         server.log?.isFull = true
         let error = #expect(throws: ServiceError.self) { try append(signed.bytes, by: phone) }
         #expect(error?.code == .serviceUnavailable && error?.retryAfterMilliseconds ?? 0 > 0)
@@ -154,6 +156,43 @@ struct StatementServiceTests {
         server.settle()
         for (peer, stream) in calls { _ = try #require(peer.outcome(stream)).get() }
         #expect(try fetch(laptop) == [signed.bytes])
+        server.log?.isFull = true
+        try append(signed.bytes, by: laptop)
+    }
+
+    @Test("give their place to a first one that names the last of them, which has one effect however often it comes")
+    func replacing() throws {
+        var server = try SteppedServer(disk: disk)
+        var peer = try server.connect(account: "a")
+        let (one, anew, other) = (try identity(of: peer), try identity(of: peer), try identity(of: peer))
+        let hash = one.signed.statement.hash
+        #expect(refusal(anew.signed.bytes, inPlaceOf: hash, by: peer) == .serverRecordChanged, "there is none")
+        try append(one.signed.bytes, by: peer)
+        let two = try one.identity.replacingKeys()
+        try append(two.signed.bytes, by: peer)
+        #expect(refusal(anew.signed.bytes, inPlaceOf: hash, by: peer) == .serverRecordChanged, "it is not the last")
+        let last = two.signed.statement.hash
+        let next = try two.identity.replacingKeys()
+        #expect(refusal(next.signed.bytes, inPlaceOf: last, by: peer) == .invalidArguments, "which is no first one")
+        let stranger = try identity(of: server.connect(account: "b"))
+        #expect(refusal(stranger.signed.bytes, inPlaceOf: last, by: peer) == .invalidArguments)
+        #expect(refusal(anew.signed.bytes, inPlaceOf: [1], by: peer) == .invalidArguments)
+        #expect(try fetch(peer) == [one.signed.bytes, two.signed.bytes])
+
+        try append(anew.signed.bytes, inPlaceOf: last, by: peer)
+        let second = try anew.identity.adding(device: KeyPairs(seed: .random()).publicKeys, deviceName: "")
+        try append(second.signed.bytes, by: peer)
+        try append(anew.signed.bytes, inPlaceOf: last, by: peer)
+        #expect(refusal(other.signed.bytes, inPlaceOf: last, by: peer) == .serverRecordChanged, "it is the second")
+        #expect(refusal(next.signed.bytes, by: peer) == .invalidArguments, "which follows what was replaced")
+        for run in 2...3 as ClosedRange<UInt32> {
+            #expect(try fetch(peer) == [anew.signed.bytes, second.signed.bytes])
+            if run == 3 { server.snapshot() }
+            server = try SteppedServer(disk: disk, run: run)
+            peer = try server.connect(account: "a")
+        }
+        #expect(try fetch(peer) == [anew.signed.bytes, second.signed.bytes])
+        try append(try second.identity.replacingKeys().signed.bytes, by: peer)
     }
 
     // MARK: What no device would have put there
@@ -194,17 +233,12 @@ struct StatementServiceTests {
         #expect(refusal(try statement(1_025, of: peer), by: peer) == .limitExceeded)
     }
 
-    @Test("are refused by a quota that is used up once they have much themselves, and not by what records take")
+    @Test("are kept however much of the quota is used up: a stolen device has to be removed")
     func quota() throws {
         let server = try SteppedServer(disk: disk) { $0.quotaBytes = 1 }
         let peer = try server.connect(account: "a")
+        #expect(throws: ServiceError.self) { try peer.save(["note"]) }
         try append(try identity(of: peer).signed.bytes, by: peer)
-        try put(Limits.statementAllowanceBytes / 40_000, bytes: 40_000, into: database(server))
-        let number = try database(server).statements.last + 1
-        let error = #expect(throws: ServiceError.self) { try append(try statement(number, of: peer), by: peer) }
-        #expect(error?.code == .internalError, "there is room: what it has to follow is looked at")
-        try put(1, bytes: 40_000, into: database(server))
-        #expect(refusal(try statement(number + 1, of: peer), by: peer) == .quotaExceeded)
     }
 
     @Test("that are not as they were are the server's fault, and its health says so")
@@ -214,6 +248,29 @@ struct StatementServiceTests {
         try put(1, bytes: 100, into: database(server))
         #expect(!server.core.health(at: server.nowNanoseconds).isDamageFound)
         #expect(refusal(try statement(2, of: peer), by: peer) == .internalError)
+        #expect(server.core.health(at: server.nowNanoseconds).isDamageFound)
+    }
+
+    @Test("are all read for whoever has the keys of the last, and for nobody else")
+    func costs() throws {
+        let server = try SteppedServer(disk: disk)
+        let peer = try server.connect(account: "a")
+        let one = try identity(of: peer)
+        let two = try one.identity.replacingKeys()
+        let database = try database(server)
+        try put(1, bytes: 100, into: database)
+        _ = try database.append(statement: SharedBytes(two.signed.bytes), number: 2, nowMilliseconds: 1)
+        let thief = try identity(of: peer)
+        let last = two.signed.statement
+        let statement = Statement(
+            scope: last.scope, number: 3, previousHash: last.hash, keys: thief.signed.statement.keys,
+            codeKey: last.codeKey, devices: last.devices)
+        let theirs = SignedStatement(
+            statement: statement, ownSignature: thief.signed.ownSignature,
+            previousSignature: thief.signed.ownSignature, anchor: [], boxes: two.signed.boxes)
+        #expect(refusal(theirs.bytes, by: peer) == .invalidArguments)
+        #expect(!server.core.health(at: server.nowNanoseconds).isDamageFound, "the first one was not looked at")
+        #expect(refusal(try two.identity.replacingKeys().signed.bytes, by: peer) == .internalError)
         #expect(server.core.health(at: server.nowNanoseconds).isDamageFound)
     }
 

@@ -74,11 +74,15 @@ struct RemainsTests {
         #expect(replayed.subscriptions.isEmpty && replayed.audit() == desk.database.audit())
         // A retry after a crash between the two.
         #expect(desk.database.forgetUser(nowMilliseconds: 3).count == 2)
-        #expect(Desk().database.forgetUser(nowMilliseconds: 3).isEmpty, "nobody ever used it")
-        let nameless = Desk().database
-        _ = try nameless.append(statement: statement, number: 1, nowMilliseconds: 1)
-        #expect(nameless.forgetUser(nowMilliseconds: 3).map(\.entry.changes) == [[.statementsEnd]])
-        #expect(nameless.statements.isEmpty && nameless.forgetUser(nowMilliseconds: 3).isEmpty)
+        let unused = Database(id: Desk.privateID, epoch: 7)
+        #expect(unused.forgetUser(nowMilliseconds: 3).isEmpty, "nobody ever used it")
+        // The disk was full when the user came.
+        let nameless = Desk()
+        _ = try nameless.database.append(statement: statement, number: 1, nowMilliseconds: 1)
+        nameless.database.remember(operation: [1], encoded: Array("confidential".utf8))
+        let last = nameless.database.forgetUser(nowMilliseconds: 3)
+        #expect(last.count == 3 && last[1].entry.changes.contains(.statementsEnd))
+        #expect(nameless.database.statements.isEmpty && nameless.database.operations.bytes == 1)
     }
 
     @Test("what users make while a database is emptied stays, and the emptying ends")

@@ -17,10 +17,9 @@ struct StatementTests {
 
     @discardableResult
     private func append(
-        _ number: UInt32, _ statement: SharedBytes? = nil, quota: StorageQuota? = nil
+        _ number: UInt32, _ statement: SharedBytes? = nil
     ) throws(ServiceError) -> Commit? {
-        try database.append(
-            statement: statement ?? Self.statement(number), number: number, quota: quota, nowMilliseconds: 5)
+        try database.append(statement: statement ?? Self.statement(number), number: number, nowMilliseconds: 5)
     }
 
     @Test("stand one behind the other, and a retry has one effect")
@@ -47,6 +46,22 @@ struct StatementTests {
             #expect(error?.code == .serverRecordChanged, "\(number)")
         }
         #expect(database.sequence == before && database.statements.last == 2)
+    }
+
+    @Test("give their place to a first one in one commit")
+    func replacing() throws {
+        for number in 1...3 as ClosedRange<UInt32> { try append(number) }
+        let anew = Self.statement(9)
+        let commit = try #require(database.replaceStatements(with: anew, nowMilliseconds: 5))
+        #expect(commit.entry.changes == [.statementsEnd, .statement(number: 1, anew)])
+        #expect(database.statements.all == [anew] && database.statements.byteCount == 40)
+        let replayed = Database(id: database.id, epoch: 7)
+        try replayed.apply(
+            JournalEntry(
+                database: database.id, sequence: 1, committedMilliseconds: 1,
+                changes: [.statement(number: 1, Self.statement(1))] + commit.entry.changes))
+        #expect(replayed.statements == database.statements)
+        try append(2)
     }
 
     @Test("have an end: in bytes of one, in number, and in bytes of all")
@@ -92,24 +107,11 @@ struct StatementTests {
         }
     }
 
-    @Test("count towards a quota, and are refused by one that is used up only beyond an allowance of their own")
+    @Test("count towards a quota")
     func quota() throws {
-        let none = StorageQuota(limitBytes: 1, bytesElsewhere: 1)
         let before = database.overheadBytes
-        try append(1, quota: none)
+        try append(1)
         #expect(database.overheadBytes == before + 40)
-        // However much the rest of the database takes.
-        for zone in 0..<1_100 { desk.makeZone("zone \(zone)") }
-        try #require(database.overheadBytes > Limits.overheadAllowanceBytes)
-        var number: UInt32 = 2
-        while database.statements.byteCount + 40_000 <= Limits.statementAllowanceBytes {
-            try append(number, Self.statement(number, bytes: 40_000), quota: none)
-            number += 1
-        }
-        let last = Self.statement(number, bytes: 40_000)
-        let error = #expect(throws: ServiceError.self) { try append(number, last, quota: none) }
-        #expect(error?.code == .quotaExceeded)
-        try append(number, last, quota: StorageQuota(limitBytes: 1 << 30, bytesElsewhere: 0))
         #expect(database.audit().kept == database.audit().recounted)
     }
 
