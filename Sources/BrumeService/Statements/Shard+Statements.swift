@@ -117,8 +117,8 @@ extension Shard {
             case .newer: "a statement has a format that this server doesn't know; update the server"
             case .badSignature: "a statement is not signed by the keys of the account"
             case .brokenChain:
-                "a statement does not follow the last one of this account, container and environment; fetch all, and"
-                    + " compare them with those that you know"
+                "a statement is of another account, container or environment than this connection, or does not follow"
+                    + " the last one; fetch all, and compare them with those that you know"
             default: "a statement is damaged"
             }
         return ServiceError(.invalidArguments, problem)
