@@ -6,7 +6,7 @@ internal import BrumeStore
 /// devices would refuse: whoever has an account's token and none of its keys can't put one there that ends the chain.
 ///
 /// The first one is anybody's who has the token, since there is nothing yet to check it against; and so is one that
-/// takes the place of all. Devices that know others follow neither without a person's word.
+/// takes the place of all. A device that knows the last one follows neither without a person's word.
 extension Shard {
     /// Keeps the next statement of a database's owner, or a first one in the place of all.
     func append(
