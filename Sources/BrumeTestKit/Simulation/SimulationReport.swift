@@ -140,7 +140,8 @@ package struct SimulationReport: Sendable {
             + "access asked for \(accessRequests), shares accepted \(sharesAccepted), pages of others' zones \(sharedPages), "
             + "writes there \(sharedWrites), shares left \(sharesLeft), assets uploaded \(assetsUploaded), "
             + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), "
-            + "statements kept \(statementsKept), in the place of others \(statementsReplaced), too late \(statementsTooLate), pages of them \(statementPages), "
+            + "statements kept \(statementsKept), in the place of others \(statementsReplaced), "
+            + "too late \(statementsTooLate), pages of them \(statementPages), "
             + "recounts \(audits), events \(events)"
     }
 }

@@ -86,7 +86,8 @@ enum SchemaCommands {
             notes: [
                 """
                 All zones and records of all users in the container's development environment are deleted; production is not \
-                touched. Accounts, what their devices say of their keys, and subscriptions to databases stay. It needs the running server, which goes on meanwhile: what is \
+                touched. Accounts, what their devices say of their keys, and subscriptions to databases stay. \
+                It needs the running server, which goes on meanwhile: what is \
                 saved while it runs stays, and teaches the schema anew.
                 """, containerNote,
             ],

@@ -67,13 +67,7 @@ struct SharedZonesDamageTests {
     }
 
     private static func replay(_ changes: [Change], in id: DatabaseID = Desk.ofSharer().database.id) -> String? {
-        do throws(ReplayError) {
-            try Database(id: id, epoch: 7).apply(
-                JournalEntry(database: id, sequence: 1, committedMilliseconds: 1, changes: changes))
-            return nil
-        } catch {
-            return error.problem
-        }
+        Desk.problemReplaying(changes, in: id)
     }
 
     @Test("in a journal is refused where a zone goes that is not there, and where it is no user's own")

@@ -41,6 +41,17 @@ struct Desk {
         Desk(Database(id: Desk.publicID, epoch: 7), caller: Caller(user: user, isOwner: false))
     }
 
+    /// Why a database that is new does not take a commit of these changes; nil if it does.
+    static func problemReplaying(_ changes: [Change], in id: DatabaseID) -> String? {
+        do throws(ReplayError) {
+            try Database(id: id, epoch: 7).apply(
+                JournalEntry(database: id, sequence: 1, committedMilliseconds: 1, changes: changes))
+            return nil
+        } catch {
+            return error.problem
+        }
+    }
+
     /// Whether the caller asks for zones of another user.
     private var isGuest: Bool { !caller.isOwner && database.id.scope == .private }
 

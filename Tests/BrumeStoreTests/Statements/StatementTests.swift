@@ -126,13 +126,7 @@ struct StatementTests {
     // MARK: Damage
 
     private func replay(_ changes: [Change], in id: DatabaseID = Desk.privateID) -> String? {
-        do throws(ReplayError) {
-            try Database(id: id, epoch: 7).apply(
-                JournalEntry(database: id, sequence: 1, committedMilliseconds: 1, changes: changes))
-            return nil
-        } catch {
-            return error.problem
-        }
+        Desk.problemReplaying(changes, in: id)
     }
 
     @Test("are damage in a journal where one is missing, too large, or nobody's, or where none go")
