@@ -199,3 +199,10 @@ import Testing
         #expect(sealed[0] == sealed[1])
     }
 }
+
+extension PublicKeys {
+    fileprivate func check() throws(EncryptionRefusal) {
+        try Self.check(signing: signing)
+        try Self.check(box: box)
+    }
+}

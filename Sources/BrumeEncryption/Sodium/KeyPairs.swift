@@ -14,13 +14,8 @@ package struct PublicKeys: Hashable, Sendable {
         self.box = box
     }
 
-    /// Refuses keys from outside that are none: with some points of small order everybody would know the secret, and
-    /// libraries don't agree on whose signatures those are.
-    func check() throws(EncryptionRefusal) {
-        try Self.check(signing: signing)
-        try Self.check(box: box)
-    }
-
+    /// Refuses a key from outside that is none: libraries don't agree on whose signatures some points of small order
+    /// make.
     static func check(signing key: [UInt8]) throws(EncryptionRefusal) {
         Sodium.start()
         guard key.count == byteCount, crypto_core_ed25519_is_valid_point(key) == 1 else { throw .damaged }
@@ -34,6 +29,8 @@ package struct PublicKeys: Hashable, Sendable {
         return key[byteCount - 1] == 0x7f && key[0] < 0xed
     }
 
+    /// Refuses a key from outside that is none: with some points of small order everybody would know the secret.
+    ///
     /// By comparison alone: a statement has many keys for boxes, and a multiplication for each would let one account
     /// keep the devices of others busy.
     static func check(box key: [UInt8]) throws(EncryptionRefusal) {
