@@ -340,4 +340,8 @@ package enum Limits {
 
     /// Bytes of all of these. One of five devices has some two kilobytes.
     package static let statementBytesPerAccount = 4 * 1024 * 1024
+
+    /// How often an account may begin anew with a first statement: hashes of those that were replaced are kept, so that
+    /// none comes back.
+    package static let statementResetsPerAccount = 1_024
 }

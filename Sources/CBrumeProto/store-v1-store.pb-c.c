@@ -547,6 +547,51 @@ void   brume__store__v1__statements_end__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__statements_end__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__replaced_statements__init
+                     (Brume__Store__V1__ReplacedStatements         *message)
+{
+  static const Brume__Store__V1__ReplacedStatements init_value = BRUME__STORE__V1__REPLACED_STATEMENTS__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__replaced_statements__get_packed_size
+                     (const Brume__Store__V1__ReplacedStatements *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__replaced_statements__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__replaced_statements__pack
+                     (const Brume__Store__V1__ReplacedStatements *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__replaced_statements__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__replaced_statements__pack_to_buffer
+                     (const Brume__Store__V1__ReplacedStatements *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__replaced_statements__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__ReplacedStatements *
+       brume__store__v1__replaced_statements__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__ReplacedStatements *)
+     protobuf_c_message_unpack (&brume__store__v1__replaced_statements__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__replaced_statements__free_unpacked
+                     (Brume__Store__V1__ReplacedStatements *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__replaced_statements__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__client_token_put__init
                      (Brume__Store__V1__ClientTokenPut         *message)
 {
@@ -2557,9 +2602,29 @@ const ProtobufCMessageDescriptor brume__store__v1__statement_put__descriptor =
   (ProtobufCMessageInit) brume__store__v1__statement_put__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define brume__store__v1__statements_end__field_descriptors NULL
-#define brume__store__v1__statements_end__field_indices_by_name NULL
-#define brume__store__v1__statements_end__number_ranges NULL
+static const ProtobufCFieldDescriptor brume__store__v1__statements_end__field_descriptors[1] =
+{
+  {
+    "replaced",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__StatementsEnd, replaced),
+    &brume__store__v1__replaced_statements__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__statements_end__field_indices_by_name[] = {
+  0,   /* field[0] = replaced */
+};
+static const ProtobufCIntRange brume__store__v1__statements_end__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
 const ProtobufCMessageDescriptor brume__store__v1__statements_end__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -2568,11 +2633,62 @@ const ProtobufCMessageDescriptor brume__store__v1__statements_end__descriptor =
   "Brume__Store__V1__StatementsEnd",
   "brume.store.v1",
   sizeof(Brume__Store__V1__StatementsEnd),
-  0,
+  1,
   brume__store__v1__statements_end__field_descriptors,
   brume__store__v1__statements_end__field_indices_by_name,
-  0,  brume__store__v1__statements_end__number_ranges,
+  1,  brume__store__v1__statements_end__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__statements_end__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__replaced_statements__field_descriptors[2] =
+{
+  {
+    "first_hash",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__ReplacedStatements, first_hash),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_hash",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__ReplacedStatements, last_hash),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__replaced_statements__field_indices_by_name[] = {
+  0,   /* field[0] = first_hash */
+  1,   /* field[1] = last_hash */
+};
+static const ProtobufCIntRange brume__store__v1__replaced_statements__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__replaced_statements__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.ReplacedStatements",
+  "ReplacedStatements",
+  "Brume__Store__V1__ReplacedStatements",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__ReplacedStatements),
+  2,
+  brume__store__v1__replaced_statements__field_descriptors,
+  brume__store__v1__replaced_statements__field_indices_by_name,
+  1,  brume__store__v1__replaced_statements__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__replaced_statements__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__client_token_put__field_descriptors[3] =
@@ -4399,7 +4515,7 @@ const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor
   (ProtobufCMessageInit) brume__store__v1__former_subscriber__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[14] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[15] =
 {
   {
     "zones",
@@ -4569,6 +4685,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "replaced_statements",
+    15,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_replaced_statements),
+    offsetof(Brume__Store__V1__SnapshotBlock, replaced_statements),
+    &brume__store__v1__replaced_statements__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
   9,   /* field[9] = asked_zones */
@@ -4578,6 +4706,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
   5,   /* field[5] = operations */
   6,   /* field[6] = owned_subscriptions */
   1,   /* field[1] = records */
+  14,   /* field[14] = replaced_statements */
   8,   /* field[8] = shared_zones */
   13,   /* field[13] = statements */
   4,   /* field[4] = subscriptions */
@@ -4589,7 +4718,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -4599,7 +4728,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  14,
+  15,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,

@@ -169,15 +169,20 @@ class Client:
         self.call(p.METHOD_STATEMENTS_APPEND, request, p.AppendStatementResponse)
 
     def statements(self, after=0):
-        """The account's statements behind a number, all pages."""
+        """The account's statements behind a number, all pages; from the first on where they were replaced meanwhile."""
         p = self.protocol
+        start, found, last = after, [], 0
         while True:
             page = self.call(
-                p.METHOD_STATEMENTS_FETCH, p.FetchStatementsRequest(after=after), p.FetchStatementsResponse)
-            yield from page.statements
-            after += len(page.statements)
-            if after >= page.last or not page.statements:
-                return
+                p.METHOD_STATEMENTS_FETCH, p.FetchStatementsRequest(after=start + len(found)),
+                p.FetchStatementsResponse)
+            if page.last < last:
+                start, found, last = 0, [], 0
+                continue
+            found += page.statements
+            last = page.last
+            if start + len(found) >= last or not page.statements:
+                return found
 
     def upload(self, database, zone, content, upload_id=None):
         """Uploads the content of an asset for a zone: the asset, with the receipt by which records may name it.

@@ -1012,15 +1012,15 @@ class StatementTests(unittest.TestCase):
         return refused.exception.code
 
     def test_a_chain_is_kept_and_read_by_another_device(self):
-        self.assertEqual(list(self.client.statements()), [])
+        self.assertEqual(self.client.statements(), [])
         first = self.make()
         second = self.make(first)
         for signed in (first, first, second):
             self.client.append_statement(signed.encoded())
-        chain = list(self.connect().statements())
+        chain = self.connect().statements()
         self.assertEqual(chain, [first.encoded(), second.encoded()])
         self.assertEqual(len(chains.read_statements(chain)[-1].content.devices), 2)
-        self.assertEqual(list(self.client.statements(after=1)), [second.encoded()])
+        self.assertEqual(self.client.statements(after=1), [second.encoded()])
 
     def test_the_second_of_two_first_ones_is_too_late_and_what_does_not_follow_is_refused(self):
         first, late = self.make(), self.make(devices=2)
@@ -1039,7 +1039,10 @@ class StatementTests(unittest.TestCase):
         self.assertEqual(self.refusal(anew), SERVER_RECORD_CHANGED)
         for _ in range(2):
             self.client.append_statement(anew.encoded(), replaced_hash=first.hash)
-        self.assertEqual(list(self.client.statements()), [anew.encoded()])
+        self.assertEqual(self.client.statements(), [anew.encoded()])
+        with self.assertRaises(BrumeError) as refused:
+            self.client.append_statement(first.encoded(), replaced_hash=anew.hash)
+        self.assertEqual(refused.exception.code, INVALID_ARGUMENTS)
 
     def test_more_than_a_page_of_statements_comes_whole(self):
         made = [self.make(devices=40)]
@@ -1053,7 +1056,7 @@ class StatementTests(unittest.TestCase):
         self.assertEqual(page.last, len(made))
         self.assertLess(len(page.statements), len(made) - 1)
         self.assertLessEqual(sum(map(len, page.statements)), 1 << 20)
-        chain = list(self.client.statements())
+        chain = self.client.statements()
         self.assertEqual(chain, [signed.encoded() for signed in made])
         chains.read_statements(chain)
 

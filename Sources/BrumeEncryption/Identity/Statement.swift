@@ -99,6 +99,11 @@ package struct Statement: Hashable, Sendable {
         self = signed.statement
     }
 
+    /// The hash of a signed statement that was kept, whatever became of its signatures: of what a reader sees.
+    package static func hash(kept bytes: [UInt8]) throws(EncryptionRefusal) -> [UInt8] {
+        try SignedStatement(bytes, checksKeys: false).statement.hash
+    }
+
     /// Whether it is the next one behind another, whoever made it.
     func stands(behind last: Statement) -> Bool {
         scope == last.scope && last.number < .max && number == last.number + 1 && previousHash == last.hash

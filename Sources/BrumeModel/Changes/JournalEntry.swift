@@ -56,6 +56,8 @@ package enum Change: Equatable, Sendable {
     // What the owner of a private database says of their keys and devices (Documentation/EncryptionFormats.md, 8).
     /// The statement of that number, which follows the one before.
     case statement(number: UInt32, SharedBytes)
-    /// All of them go.
+    /// All of them go: a first one takes their place.
+    case statementsReplaced(ReplacedStatements)
+    /// All of them go, and what was known of those before.
     case statementsEnd
 }

@@ -257,13 +257,15 @@ package struct SnapshotBlock: Equatable, Sendable {
     package var departures: [SnapshotDeparture]
     /// In the order of their numbers, from 1, also from block to block.
     package var statements: [SharedBytes]
+    package var replacedStatements: [ReplacedStatements]
 
     package init(
         zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
         deletedZones: [SnapshotDeletedZone] = [], subscriptions: [Subscription] = [],
         operations: [SnapshotOperation] = [], formerSubscribers: [SnapshotFormerSubscriber] = [],
         sharedZones: [SnapshotSharedZone] = [], askedZones: [AskedZone] = [], trees: [SnapshotTree] = [],
-        treeMembers: [SnapshotTreeMember] = [], departures: [SnapshotDeparture] = [], statements: [SharedBytes] = []
+        treeMembers: [SnapshotTreeMember] = [], departures: [SnapshotDeparture] = [], statements: [SharedBytes] = [],
+        replacedStatements: [ReplacedStatements] = []
     ) {
         self.zones = zones
         self.records = records
@@ -278,5 +280,6 @@ package struct SnapshotBlock: Equatable, Sendable {
         self.treeMembers = treeMembers
         self.departures = departures
         self.statements = statements
+        self.replacedStatements = replacedStatements
     }
 }

@@ -20,18 +20,20 @@ extension Shard {
             throw Self.refusal(error)
         }
         let number = signed.statement.number
-        if database.statements[number] == statement { return .statementAppended }
         let head: StatementHead
         let commit: Commit?
         if request.replacedHash.isEmpty {
+            if database.statements[number] == statement { return .statementAppended }
             if let refusal = database.refusal(ofStatement: statement, number: number) { throw refusal }
             head = try self.head(with: signed, in: loaded, identity: identity)
             commit = try database.append(
                 statement: statement, number: number, nowMilliseconds: wallClockMilliseconds)
         } else {
-            guard try hashOfLast(in: loaded) == request.replacedHash else { throw Self.isNotReplaced }
+            if hasReplaced(request, in: database) { return .statementAppended }
+            let replaced = try replacement(by: signed, naming: request.replacedHash, in: database)
             head = try first(signed, of: identity)
-            commit = database.replaceStatements(with: statement, nowMilliseconds: wallClockMilliseconds)
+            commit = try database.replaceStatements(
+                with: statement, replaced: replaced, nowMilliseconds: wallClockMilliseconds)
         }
         if let commit, let kept = database.statements[number] {
             loaded.statementHead = (head, kept)
@@ -44,13 +46,35 @@ extension Shard {
     /// Whether a request's statement is kept already, so that it is answered whatever the disk has room for.
     func isKept(_ request: DataRequest, in database: Database) -> Bool {
         guard case .appendStatement(let request) = request else { return false }
+        if !request.replacedHash.isEmpty { return hasReplaced(request, in: database) }
         return database.statements.all.contains(request.statement)
     }
 
-    private func hashOfLast(in loaded: LoadedDatabase) throws(ServiceError) -> [UInt8]? {
-        let statements = loaded.database.statements
-        guard let last = statements[statements.last] else { return nil }
-        return try read { () throws(EncryptionRefusal) in try Statement(kept: last.array).hash }
+    /// Whether a request's statement took the place of those that it names, and nothing else did since.
+    private func hasReplaced(_ request: AppendStatementRequest, in database: Database) -> Bool {
+        database.statements.replaced.last?.lastHash == request.replacedHash
+            && database.statements[1] == request.statement
+    }
+
+    /// What a first statement takes the place of.
+    ///
+    /// - Throws: Where others are there than the device knows, or the statement was there before: whoever has the keys
+    ///   of then, as a device has that was removed, must not lead those that know no more back to it.
+    private func replacement(
+        by signed: SignedStatement, naming hash: [UInt8], in database: Database
+    ) throws(ServiceError) -> ReplacedStatements {
+        let statements = database.statements
+        guard let first = statements[1], let last = statements[statements.last] else { throw Self.isNotReplaced }
+        let replaced = try read { () throws(EncryptionRefusal) in
+            ReplacedStatements(
+                firstHash: try Statement.hash(kept: first.array), lastHash: try Statement.hash(kept: last.array))!
+        }
+        guard replaced.lastHash == hash else { throw Self.isNotReplaced }
+        let anew = signed.statement.hash
+        guard anew != replaced.firstHash, !statements.replaced.contains(where: { $0.firstHash == anew }) else {
+            throw Self.wasReplaced
+        }
+        return replaced
     }
 
     private func first(_ signed: SignedStatement, of identity: Identity) throws(ServiceError) -> StatementHead {
@@ -110,6 +134,9 @@ extension Shard {
     private static let isNotReplaced = ServiceError(
         .serverRecordChanged,
         "the last statement is another one than this one is to take the place of; fetch it, and ask the person again")
+
+    private static let wasReplaced = ServiceError(
+        .invalidArguments, "the account began with this statement before, and it was replaced; make another one")
 
     private static func refusal(_ refusal: EncryptionRefusal) -> ServiceError {
         let problem =

@@ -150,7 +150,8 @@ extension StoreCoder {
             let put = change.pointee.statement_put.pointee
             return .statement(number: put.number, SharedBytes(put.statement.array))
         case BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END:
-            return .statementsEnd
+            guard let replaced = change.pointee.statements_end.pointee.replaced else { return .statementsEnd }
+            return .statementsReplaced(try replacedStatements(replaced))
         default:
             throw StoreCodingError("a journal entry holds a change of a kind that this version doesn't know")
         }
@@ -218,6 +219,11 @@ extension MessageArena {
             put.pointee.statement = data(bytes.array)
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_STATEMENT_PUT
             message.pointee.statement_put = put
+        case .statementsReplaced(let replaced):
+            let end = make(brume__store__v1__statements_end__init)
+            end.pointee.replaced = replacedStatements(replaced)
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END
+            message.pointee.statements_end = end
         case .statementsEnd:
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END
             message.pointee.statements_end = make(brume__store__v1__statements_end__init)

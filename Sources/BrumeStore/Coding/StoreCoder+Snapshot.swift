@@ -87,6 +87,9 @@ extension StoreCoder {
             arena.addTrees(of: block, to: message)
             message.pointee.n_statements = block.statements.count
             message.pointee.statements = arena.list(block.statements)
+            message.pointee.n_replaced_statements = block.replacedStatements.count
+            message.pointee.replaced_statements = arena.messages(
+                block.replacedStatements, arena.replacedStatements)
             return message
         }
     }
@@ -168,6 +171,8 @@ extension StoreCoder {
             for index in 0..<message.pointee.n_statements {
                 block.statements.append(SharedBytes(message.pointee.statements[index].array))
             }
+            block.replacedStatements = try values(
+                message.pointee.replaced_statements, message.pointee.n_replaced_statements, replacedStatements)
             return block
         }
     }

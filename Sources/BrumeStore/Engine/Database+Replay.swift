@@ -97,7 +97,7 @@ extension Database {
             removeSubscription(id, of: owner)
         case .sharedZoneAsked, .sharedZoneAnswered, .sharedZonePut, .sharedZoneEnd:
             try apply(sharedZone: change, builder: &builder)
-        case .statement, .statementsEnd:
+        case .statement, .statementsReplaced, .statementsEnd:
             try apply(statement: change)
         }
     }

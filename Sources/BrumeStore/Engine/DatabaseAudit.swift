@@ -95,7 +95,7 @@ extension Database {
                 + formerSubscribers.approximateBytes + sharedZones.approximateBytes
                 + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
                 + assetReleases.approximateBytes
-                + AccountStatements(statements.all)!.approximateBytes)
+                + AccountStatements(statements.all, replaced: statements.replaced)!.approximateBytes)
         func count(assetsOf record: SharedBytes) {
             Database.forEachAsset(of: record) { asset in
                 if sums.assets[BlobName(asset)] == nil { sums.assetBytes += BlobIndex.counted(asset.byteCount) }

@@ -217,6 +217,10 @@ extension DatabaseCapture {
             rest.statements.append(statement)
             try add(statement.count)
         }
+        for replaced in statements.replaced {
+            rest.replacedStatements.append(replaced)
+            try add(2 * ReplacedStatements.hashBytes)
+        }
         if bytes > 0 { try end() }
     }
 }

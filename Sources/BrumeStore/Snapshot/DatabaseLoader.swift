@@ -95,6 +95,11 @@ package final class DatabaseLoader {
                     throw Problem(text: "a statement stands there that the server would not have kept")
                 }
             }
+            for replaced in block.replacedStatements {
+                guard database.id.scope == .private, database.statements.note(replaced) else {
+                    throw Problem(text: "more statements are replaced than the server would have replaced")
+                }
+            }
             for operation in block.operations {
                 database.remember(
                     operation: operation.id, encoded: operation.outcome, digest: operation.digest, user: operation.user)

@@ -25,14 +25,20 @@ extension Database {
     /// Keeps a first statement in the place of all that there are: whoever has lost all devices and the recovery code
     /// begins anew.
     ///
-    /// - Parameter statement: Of which it is checked that it is one.
-    package func replaceStatements(with statement: SharedBytes, nowMilliseconds: Int64) -> Commit? {
-        precondition(!statements.isEmpty, "there is nothing whose place a statement could take")
-        var builder = CommitBuilder(sequence: sequence + 1)
-        forgetStatements(into: &builder)
+    /// - Parameters:
+    ///   - statement: Of which it is checked that it is one, and none that had its place taken before.
+    ///   - replaced: Those whose place it takes.
+    /// - Throws: `limitExceeded` after ``Limits/statementResetsPerAccount`` of them.
+    package func replaceStatements(
+        with statement: SharedBytes, replaced: ReplacedStatements, nowMilliseconds: Int64
+    ) throws(ServiceError) -> Commit? {
+        precondition(statements.last > 0, "there is nothing whose place a statement could take")
+        guard statements.replaceAll(replaced) else { throw Self.tooManyResets }
         let kept = SharedBytes(statement.array)
         let isTaken = statements.append(kept)
         precondition(isTaken, "a first statement is refused that was read")
+        var builder = CommitBuilder(sequence: sequence + 1)
+        builder.append(.statementsReplaced(replaced))
         builder.append(.statement(number: 1, kept))
         return finish(builder, nowMilliseconds: nowMilliseconds)
     }
@@ -54,7 +60,7 @@ extension Database {
         if number <= statements.last { return Self.statementIsTaken }
         if number > statements.last + 1 { return Self.statementsAreMissing }
         if statement.isEmpty || statement.count > Limits.statementBytes { return Self.statementIsTooLarge }
-        let bytes = statements.byteCount + statement.count
+        let bytes = statements.statementBytes + statement.count
         if statements.last >= Limits.statementsPerAccount || bytes > Limits.statementBytesPerAccount {
             return Self.tooManyStatements
         }
@@ -76,6 +82,10 @@ extension Database {
         case .statement(let number, let statement):
             guard number == statements.last + 1, statements.append(statement) else {
                 throw ServiceError(.internalError, "a statement is kept that the server would not have kept")
+            }
+        case .statementsReplaced(let replaced):
+            guard statements.replaceAll(replaced) else {
+                throw ServiceError(.internalError, "statements are replaced that the server would not have replaced")
             }
         case .statementsEnd:
             if statements.isEmpty { throw ServiceError(.internalError, "statements go where there are none") }
@@ -99,4 +109,8 @@ extension Database {
         .limitExceeded,
         "the account has as many statements as it may have: \(Limits.statementsPerAccount), or"
             + " \(Limits.statementBytesPerAccount) bytes of them; a first statement may take the place of all")
+    private static let tooManyResets = ServiceError(
+        .limitExceeded,
+        "the account began anew \(Limits.statementResetsPerAccount) times, which is as often as it may; its operator can"
+            + " remove it and make it again")
 }

@@ -21,6 +21,7 @@ extension CommitHistory {
             case .sharedZonePut(let zone): "zone \(zone.id.name) of \(zone.id.owner) came"
             case .sharedZoneEnd(let id): "zone \(id.name) of \(id.owner) went"
             case .statement(let number, _): "statement \(number) made"
+            case .statementsReplaced: "statements replaced"
             case .statementsEnd: "statements went"
             }
         }

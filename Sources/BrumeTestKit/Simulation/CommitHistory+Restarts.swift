@@ -48,7 +48,7 @@ extension CommitHistory {
         if known != Set(state.subscriptions.keys) {
             return "I1: the subscriptions are not those of commit \(sequence)"
         }
-        if database.statements.all != state.statements {
+        if database.statements.all != state.statements || database.statements.replaced != state.replaced {
             return "I1: the statements are not those of commit \(sequence)"
         }
         return nil

@@ -83,6 +83,10 @@ extension CommitHistory {
         var zoneFloor: UInt64 = 0
         /// What the owner's devices say of their keys, the first in front.
         var statements: [SharedBytes] = []
+        /// Those whose place a first one took.
+        var replaced: [ReplacedStatements] = []
+        /// In the midst of a commit, the last of those whose place the next one takes.
+        var vacated: SharedBytes?
         /// Runs of the server, oldest first.
         var runs: [DatabaseRun] = []
 

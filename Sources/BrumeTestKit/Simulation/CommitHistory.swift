@@ -95,6 +95,13 @@ final class CommitHistory {
 
     func allow(_ device: [UInt8]) { silencedDevices[device] = nil }
 
+    func mayCommit(_ device: [UInt8], sequence: UInt64, in id: DatabaseID) -> Bool {
+        silencedDevices[device].map { sequence <= $0[id] ?? 0 } ?? true
+    }
+
+    /// What devices sent of their keys.
+    var sentStatements: [[UInt8]: [SentStatement]] = [:]
+
     func asked(_ request: OperationRequest) { requests[request.key] = request }
 
     func saw(_ sequence: UInt64, of id: DatabaseID) {
@@ -210,12 +217,8 @@ final class CommitHistory {
             case .subscriptionDeletion(let name, let owner):
                 state.subscriptions[.init(owner: owner, id: name)] = nil
             case .sharedZoneAsked, .sharedZoneAnswered, .sharedZonePut, .sharedZoneEnd: break
-            case .statement(let number, let statement):
-                guard number == state.statements.count + 1 else {
-                    return fail("I3: statement \(number) is kept behind \(state.statements.count)")
-                }
-                state.statements.append(statement)
-            case .statementsEnd: state.statements = []
+            case .statement, .statementsReplaced, .statementsEnd:
+                if let problem = take(change, of: entry, into: &state) { return fail(problem) }
             }
         }
         state.forgetDeletedZones(limit: limits.deletedZones)
@@ -250,7 +253,7 @@ final class CommitHistory {
             guard let request = requests[entry.operationID] else {
                 return fail("I11: commit \(entry.sequence) is the effect of an operation that nobody asked for")
             }
-            if let last = silencedDevices[request.device], entry.sequence > last[id] ?? 0 {
+            if !mayCommit(request.device, sequence: entry.sequence, in: id) {
                 return fail("I7: commit \(entry.sequence) was made for an account after its revocation was reported")
             }
             if let earlier = timeline.sequenceOfOperation[entry.operationID] {

@@ -46,8 +46,8 @@ extension SimulatedDevice {
             guard page.last == replica.statements.count else { return replica.statements = [] }
             // Two at once race for one number, as those of two devices do.
             for _ in 0..<generator.pick([0, 1, 1, 2]) {
-                if generator.oneIn(6), let last = replica.statements.last {
-                    beginAnew(inPlaceOf: last)
+                if generator.oneIn(3), let last = replica.statements.last {
+                    if generator.oneIn(3) { goBack(inPlaceOf: last) } else { beginAnew(inPlaceOf: last) }
                 } else {
                     makeStatement()
                 }
@@ -62,6 +62,8 @@ extension SimulatedDevice {
         }
         let statement = SharedBytes(signed.bytes)
         simulation.identities[signed.bytes] = identity
+        if before.isEmpty { simulation.firstStatements[account, default: []].append(statement) }
+        simulation.history.sent(statement, by: deviceID, behind: before.last)
         append(AppendStatementRequest(statement: statement), number: before.count + 1, behind: before.last) { state in
             state.statements.count != before.count && state.statement(before.count + 1) != statement
         }
@@ -69,14 +71,29 @@ extension SimulatedDevice {
 
     /// Makes a first statement that takes the place of all, as for a person who has lost all devices.
     private func beginAnew(inPlaceOf last: SharedBytes) {
-        guard let (identity, signed) = nextStatement(behind: nil), let replaced = try? Statement(kept: last.array)
-        else { return simulation.violated("I6: a statement can't be read that the server told") }
+        guard let (identity, signed) = nextStatement(behind: nil) else {
+            return simulation.violated("I6: no first statement can be made")
+        }
         let statement = SharedBytes(signed.bytes)
         simulation.identities[signed.bytes] = identity
-        let request = AppendStatementRequest(statement: statement, replacedHash: replaced.hash)
-        append(request, number: 1, behind: nil) { state in
-            state.statements.last != last && state.statement(1) != statement
+        simulation.firstStatements[account, default: []].append(statement)
+        replace(last, with: statement)
+    }
+
+    /// Tries to begin with a first statement of before, as whoever has a device that was removed would.
+    private func goBack(inPlaceOf last: SharedBytes) {
+        guard let known = simulation.firstStatements[account], let statement = known.randomElement(using: &generator)
+        else { return }
+        replace(last, with: statement)
+    }
+
+    private func replace(_ last: SharedBytes, with statement: SharedBytes) {
+        guard let hash = CommitHistory.hash(last) else {
+            return simulation.violated("I6: a statement can't be read that the server told")
         }
+        simulation.history.sent(statement, by: deviceID, behind: nil, replaces: last)
+        let request = AppendStatementRequest(statement: statement, replacedHash: hash)
+        append(request, number: 1, behind: nil) { $0.statements.last != last && !$0.hasReplaced(request) }
     }
 
     /// Sends a statement, and checks what the server says of it.
@@ -94,8 +111,12 @@ extension SimulatedDevice {
             case .success:
                 simulation.wasAnswered()
                 simulation.report.statementsKept += 1
-                if !request.replacedHash.isEmpty { simulation.report.statementsReplaced += 1 }
-                guard timeline.wasTrue(since: seen, { $0.statement(number) == statement }) else {
+                let replaces = !request.replacedHash.isEmpty
+                if replaces { simulation.report.statementsReplaced += 1 }
+                let isKept = timeline.wasTrue(since: seen) { state in
+                    replaces ? state.hasReplaced(request) : state.statement(number) == statement
+                }
+                guard isKept else {
                     return simulation.violated("I1: statement \(number) was kept, and no commit holds it")
                 }
                 saw(UInt32(number), statement)
@@ -110,6 +131,10 @@ extension SimulatedDevice {
                     if !timeline.wasTrue(since: seen, isTooLate) {
                         simulation.violated("I6: statement \(number) is called too late, and is not")
                     }
+                case .invalidArguments where !request.replacedHash.isEmpty:
+                    simulation.report.statementsHeldBack += 1
+                    let wasThere = timeline.wasTrue(since: seen) { $0.hasBegun(with: statement) }
+                    if !wasThere { simulation.violated("I6: a first statement is refused: \(error.message)") }
                 case .invalidArguments:
                     // Behind one that is lost since a backup was restored, or all were replaced.
                     let isBehindLost = timeline.wasTrue(since: seen) {
@@ -170,5 +195,16 @@ extension CommitHistory.State {
     /// The statement of a number, from 1; nil where there is none.
     fileprivate func statement(_ number: Int) -> SharedBytes? {
         number >= 1 && number <= statements.count ? statements[number - 1] : nil
+    }
+
+    /// Whether the last reset is what a request asks for.
+    fileprivate func hasReplaced(_ request: AppendStatementRequest) -> Bool {
+        statements.first == request.statement && replaced.last?.lastHash == request.replacedHash
+    }
+
+    /// Whether the account began with a statement, now or before.
+    fileprivate func hasBegun(with statement: SharedBytes) -> Bool {
+        let hash = CommitHistory.hash(statement)
+        return statements.first == statement || replaced.contains { $0.firstHash == hash }
     }
 }

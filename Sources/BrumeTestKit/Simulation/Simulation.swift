@@ -40,6 +40,8 @@ package final class Simulation {
     var lastPage: (account: Int, page: QueryPage<Record>)?
     /// The accounts' identities, by the last statement of each.
     var identities: [[UInt8]: Identity] = [:]
+    /// The first statements that devices of each account made.
+    var firstStatements: [Int: [SharedBytes]] = [:]
     /// Operation ids, by the bytes of their requests.
     var operationIDs: [[UInt8]: [UInt8]] = [:]
     private var connectionCount: UInt64 = 0

@@ -68,6 +68,8 @@ package struct SimulationReport: Sendable {
     package var statementsKept = 0
     /// First statements that took the place of others.
     package var statementsReplaced = 0
+    /// First statements that were there before.
+    package var statementsHeldBack = 0
     /// Statements that another device's came before.
     package var statementsTooLate = 0
     /// How often all counts were counted again.
@@ -115,6 +117,7 @@ package struct SimulationReport: Sendable {
         statementPages += other.statementPages
         statementsKept += other.statementsKept
         statementsReplaced += other.statementsReplaced
+        statementsHeldBack += other.statementsHeldBack
         statementsTooLate += other.statementsTooLate
         assetsUploaded += other.assetsUploaded
         assetsDownloaded += other.assetsDownloaded
@@ -141,7 +144,7 @@ package struct SimulationReport: Sendable {
             + "writes there \(sharedWrites), shares left \(sharesLeft), assets uploaded \(assetsUploaded), "
             + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), "
             + "statements kept \(statementsKept), in the place of others \(statementsReplaced), "
-            + "too late \(statementsTooLate), pages of them \(statementPages), "
+            + "there before \(statementsHeldBack), too late \(statementsTooLate), pages of them \(statementPages), "
             + "recounts \(audits), events \(events)"
     }
 }

@@ -27,6 +27,7 @@ typedef struct Brume__Store__V1__AskedZone Brume__Store__V1__AskedZone;
 typedef struct Brume__Store__V1__SharedZone Brume__Store__V1__SharedZone;
 typedef struct Brume__Store__V1__StatementPut Brume__Store__V1__StatementPut;
 typedef struct Brume__Store__V1__StatementsEnd Brume__Store__V1__StatementsEnd;
+typedef struct Brume__Store__V1__ReplacedStatements Brume__Store__V1__ReplacedStatements;
 typedef struct Brume__Store__V1__ClientTokenPut Brume__Store__V1__ClientTokenPut;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
 typedef struct Brume__Store__V1__OperationOutcome Brume__Store__V1__OperationOutcome;
@@ -278,15 +279,31 @@ struct  Brume__Store__V1__StatementPut
 
 
 /*
- * All statements go.
+ * All statements go, and where a first one takes their place, their hashes stay (Documentation/EncryptionFormats.md,
+ * section 8). Without hashes the account is forgotten, and those go as well.
  */
 struct  Brume__Store__V1__StatementsEnd
 {
   ProtobufCMessage base;
+  Brume__Store__V1__ReplacedStatements *replaced;
 };
 #define BRUME__STORE__V1__STATEMENTS_END__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__statements_end__descriptor) \
-     }
+    , NULL }
+
+
+/*
+ * 32 bytes each.
+ */
+struct  Brume__Store__V1__ReplacedStatements
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData first_hash;
+  ProtobufCBinaryData last_hash;
+};
+#define BRUME__STORE__V1__REPLACED_STATEMENTS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__replaced_statements__descriptor) \
+    , {0,NULL}, {0,NULL} }
 
 
 /*
@@ -783,10 +800,15 @@ struct  Brume__Store__V1__SnapshotBlock
    */
   size_t n_statements;
   ProtobufCBinaryData *statements;
+  /*
+   * the earliest in front
+   */
+  size_t n_replaced_statements;
+  Brume__Store__V1__ReplacedStatements **replaced_statements;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__SnapshotSharedZone
@@ -1088,6 +1110,25 @@ Brume__Store__V1__StatementsEnd *
                       const uint8_t       *data);
 void   brume__store__v1__statements_end__free_unpacked
                      (Brume__Store__V1__StatementsEnd *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__ReplacedStatements methods */
+void   brume__store__v1__replaced_statements__init
+                     (Brume__Store__V1__ReplacedStatements         *message);
+size_t brume__store__v1__replaced_statements__get_packed_size
+                     (const Brume__Store__V1__ReplacedStatements   *message);
+size_t brume__store__v1__replaced_statements__pack
+                     (const Brume__Store__V1__ReplacedStatements   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__replaced_statements__pack_to_buffer
+                     (const Brume__Store__V1__ReplacedStatements   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__ReplacedStatements *
+       brume__store__v1__replaced_statements__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__replaced_statements__free_unpacked
+                     (Brume__Store__V1__ReplacedStatements *message,
                       ProtobufCAllocator *allocator);
 /* Brume__Store__V1__ClientTokenPut methods */
 void   brume__store__v1__client_token_put__init
@@ -1640,6 +1681,9 @@ typedef void (*Brume__Store__V1__StatementPut_Closure)
 typedef void (*Brume__Store__V1__StatementsEnd_Closure)
                  (const Brume__Store__V1__StatementsEnd *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__ReplacedStatements_Closure)
+                 (const Brume__Store__V1__ReplacedStatements *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__ClientTokenPut_Closure)
                  (const Brume__Store__V1__ClientTokenPut *message,
                   void *closure_data);
@@ -1739,6 +1783,7 @@ extern const ProtobufCMessageDescriptor brume__store__v1__asked_zone__descriptor
 extern const ProtobufCMessageDescriptor brume__store__v1__shared_zone__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__statement_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__statements_end__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__replaced_statements__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__operation_outcome__descriptor;

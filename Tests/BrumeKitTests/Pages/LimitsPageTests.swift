@@ -282,6 +282,7 @@ extension LimitsPageTests {
             "statements of an account",
             [Model.statementsPerAccount, Model.statementBytes, Model.statementBytesPerAccount]
         ),
+        ("resets of an account", [Model.statementResetsPerAccount]),
         ("a page of `Statements.Fetch`", [Model.pageBytes]),
         ("remembered operations, private", [Model.rememberedOperations, Model.rememberedOperationBytes]),
         ("remembered operations, public", [Model.rememberedPublicOperations, Model.rememberedPublicOperationBytes]),

@@ -23,6 +23,17 @@ struct StatementServiceTests {
             device: KeyPairs(seed: .random()).publicKeys, deviceName: "phone", code: RecoveryCode())
     }
 
+    /// The same statement with other boxes, as whoever has its keys can make it.
+    private func sealedAgain(
+        _ signed: SignedStatement, by identity: BrumeEncryption.Identity
+    ) throws -> SignedStatement {
+        let boxes = Array(signed.boxes.reversed())
+        let message = SignedStatement.ownMessage(signed.statement, anchor: signed.anchor, boxes: boxes)
+        return SignedStatement(
+            statement: signed.statement, ownSignature: identity.keys.sign(message), previousSignature: [],
+            anchor: signed.anchor, boxes: boxes)
+    }
+
     private func append(_ bytes: [UInt8], inPlaceOf replacedHash: [UInt8] = [], by peer: FramePeer) throws {
         let request = AppendStatementRequest(statement: SharedBytes(bytes), replacedHash: replacedHash)
         _ = try peer.call(.statementsAppend, coder.encodeAppendStatementRequest(request))
@@ -193,6 +204,46 @@ struct StatementServiceTests {
         }
         #expect(try fetch(peer) == [anew.signed.bytes, second.signed.bytes])
         try append(try second.identity.replacingKeys().signed.bytes, by: peer)
+    }
+
+    @Test("that were replaced never come back, with other boxes neither, nor after a restart or from a snapshot")
+    func goingBack() throws {
+        var server = try SteppedServer(disk: disk)
+        var peer = try server.connect(account: "a")
+        let (one, anew) = (try identity(of: peer), try identity(of: peer))
+        try append(one.signed.bytes, by: peer)
+        // Whoever has the first one's keys can seal its boxes again.
+        let again = try sealedAgain(one.signed, by: one.identity)
+        #expect(again.statement.hash == one.signed.statement.hash && again.bytes != one.signed.bytes)
+        #expect(refusal(again.bytes, inPlaceOf: one.signed.statement.hash, by: peer) == .invalidArguments)
+        try append(anew.signed.bytes, inPlaceOf: one.signed.statement.hash, by: peer)
+        for run in 2...4 as ClosedRange<UInt32> {
+            for former in [one.signed, again] {
+                let hash = anew.signed.statement.hash
+                #expect(refusal(former.bytes, inPlaceOf: hash, by: peer) == .invalidArguments)
+            }
+            #expect(
+                refusal(anew.signed.bytes, inPlaceOf: [UInt8](repeating: 1, count: 32), by: peer)
+                    == .serverRecordChanged, "what it took the place of is another one")
+            try append(anew.signed.bytes, inPlaceOf: one.signed.statement.hash, by: peer)
+            #expect(try fetch(peer) == [anew.signed.bytes])
+            if run == 3 { server.snapshot() }
+            server = try SteppedServer(disk: disk, run: run)
+            peer = try server.connect(account: "a")
+        }
+    }
+
+    @Test("can be replaced where the signature of the last is damaged")
+    func replacingDamaged() throws {
+        let server = try SteppedServer(disk: disk)
+        let peer = try server.connect(account: "a")
+        let (one, anew) = (try identity(of: peer), try identity(of: peer))
+        let damaged = SignedStatement(
+            statement: one.signed.statement, ownSignature: [UInt8](repeating: 7, count: 64), previousSignature: [],
+            anchor: one.signed.anchor, boxes: one.signed.boxes)
+        _ = try database(server).append(statement: SharedBytes(damaged.bytes), number: 1, nowMilliseconds: 1)
+        try append(anew.signed.bytes, inPlaceOf: one.signed.statement.hash, by: peer)
+        #expect(try fetch(peer) == [anew.signed.bytes])
     }
 
     // MARK: What no device would have put there

@@ -18,13 +18,17 @@ enum StoreSamples {
                 .sharedZoneAsked(AskedZone(owner: RecordSamples.userName, incarnation: .max)),
                 .sharedZoneAnswered(AskedZone(owner: RecordSamples.userName, incarnation: 0)),
                 .sharedZonePut(sharedZone), .sharedZoneEnd(sharedZone.id),
-                .statement(number: .max, SharedBytes([0, 1, 255])), .statementsEnd,
+                .statement(number: .max, SharedBytes([0, 1, 255])),
+                .statementsReplaced(replacedStatements), .statementsEnd,
             ], operationID: MessageSamples.operationID, operationOutcome: [0, 1, 2],
             operationDigest: OperationDigest(front: 0x0102_0304_0506_0708, back: .max), operationUser: "_ada",
             run: 0xFEDC_BA98,
             clientToken: ClientTokenPut(
                 token: ClientToken(device: MessageSamples.operationID, bytes: [0, 9]), zones: [5, 300]))
     }
+
+    static let replacedStatements = ReplacedStatements(
+        firstHash: (0..<32).map { $0 }, lastHash: [UInt8](repeating: 255, count: 32))!
 
     static let header = SnapshotHeader(
         database: privateDatabase, sequence: 9, recordCount: 1, tombstoneCount: 2, zoneCount: .max,
@@ -73,6 +77,6 @@ enum StoreSamples {
             askedZones: [
                 AskedZone(owner: RecordSamples.userName, incarnation: 0),
                 AskedZone(owner: RecordSamples.userName, incarnation: 1 << 40 | 7),
-            ], statements: [SharedBytes([0, 9]), SharedBytes([255])])
+            ], statements: [SharedBytes([0, 9]), SharedBytes([255])], replacedStatements: [replacedStatements])
     }
 }

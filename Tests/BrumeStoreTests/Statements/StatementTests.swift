@@ -15,6 +15,11 @@ struct StatementTests {
         SharedBytes([UInt8](repeating: UInt8(truncatingIfNeeded: number), count: bytes))
     }
 
+    static func replaced(_ number: Int) -> ReplacedStatements {
+        let hash = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: ReplacedStatements.hashBytes)
+        return ReplacedStatements(firstHash: hash, lastHash: hash)!
+    }
+
     @discardableResult
     private func append(
         _ number: UInt32, _ statement: SharedBytes? = nil
@@ -52,9 +57,12 @@ struct StatementTests {
     func replacing() throws {
         for number in 1...3 as ClosedRange<UInt32> { try append(number) }
         let anew = Self.statement(9)
-        let commit = try #require(database.replaceStatements(with: anew, nowMilliseconds: 5))
-        #expect(commit.entry.changes == [.statementsEnd, .statement(number: 1, anew)])
-        #expect(database.statements.all == [anew] && database.statements.byteCount == 40)
+        let replaced = Self.replaced(1)
+        let commit = try #require(
+            try database.replaceStatements(with: anew, replaced: replaced, nowMilliseconds: 5))
+        #expect(commit.entry.changes == [.statementsReplaced(replaced), .statement(number: 1, anew)])
+        #expect(database.statements.all == [anew] && database.statements.replaced == [replaced])
+        #expect(database.statements.byteCount == 40 + 64)
         let replayed = Database(id: database.id, epoch: 7)
         try replayed.apply(
             JournalEntry(
@@ -62,6 +70,33 @@ struct StatementTests {
                 changes: [.statement(number: 1, Self.statement(1))] + commit.entry.changes))
         #expect(replayed.statements == database.statements)
         try append(2)
+    }
+
+    @Test("are replaced so many times and no more, which is damage where there are more")
+    func resets() throws {
+        let most = Limits.statementResetsPerAccount
+        for number in 0..<most {
+            if number == 0 { try append(1) }
+            _ = try database.replaceStatements(
+                with: Self.statement(1), replaced: Self.replaced(number), nowMilliseconds: 5)
+        }
+        let before = database.statements
+        let error = #expect(throws: ServiceError.self) {
+            try database.replaceStatements(
+                with: Self.statement(2), replaced: Self.replaced(most), nowMilliseconds: 5)
+        }
+        #expect(error?.code == .limitExceeded && database.statements == before)
+
+        func isTaken(_ counts: [Int], of id: DatabaseID = Desk.privateID) -> Bool {
+            let loader = DatabaseLoader(id: id, epoch: 7, sequence: 5)
+            return counts.allSatisfy { count in
+                let replaced = [ReplacedStatements](repeating: Self.replaced(1), count: count)
+                var content: [UInt8] = []
+                StoreCoder.encodeSnapshotBlock(SnapshotBlock(replacedStatements: replaced), into: &content)
+                return content.withUnsafeBytes { loader.add(content: $0) } == nil
+            }
+        }
+        #expect(isTaken([most]) && isTaken([most - 1, 1]) && !isTaken([most, 1]) && !isTaken([1], of: Desk.publicID))
     }
 
     @Test("have an end: in bytes of one, in number, and in bytes of all")
@@ -91,8 +126,8 @@ struct StatementTests {
             #expect(isTaken)
         }
         let isTaken = many.append(Self.statement(1))
-        #expect(!isTaken && AccountStatements(many.all) == many)
-        #expect(AccountStatements(many.all + [Self.statement(1)]) == nil)
+        #expect(!isTaken && AccountStatements(many.all, replaced: []) == many)
+        #expect(AccountStatements(many.all + [Self.statement(1)], replaced: []) == nil)
     }
 
     @Test("come in pages")
@@ -134,7 +169,10 @@ struct StatementTests {
         func put(_ number: UInt32, bytes: Int = 40) -> Change {
             .statement(number: number, Self.statement(number, bytes: bytes))
         }
+        let replaced = Change.statementsReplaced(Self.replaced(1))
         #expect(replay([put(1), put(2), .statementsEnd, put(1)]) == nil)
+        #expect(replay([put(1), put(2), replaced, put(1), replaced, .statementsEnd, put(1)]) == nil)
+        #expect(replay([replaced])?.contains(" ") == true && replay([put(1), replaced, put(2)]) != nil)
         for changes: [Change] in [
             [put(0)], [put(2)], [put(1), put(1)], [put(1), put(3)], [put(1), .statementsEnd, put(2)], [.statementsEnd],
             [put(1, bytes: 0)], [put(1, bytes: Limits.statementBytes + 1)],
@@ -166,7 +204,16 @@ struct StatementTests {
     @Test("that fill several blocks of a snapshot are read in their order")
     func blocks() throws {
         let folder = try Folder()
-        for number in 1...200 as ClosedRange<UInt32> {
+        try folder.keep(
+            try #require(
+                try folder.desk.database.append(statement: Self.statement(1), number: 1, nowMilliseconds: 1)))
+        for number in 1...3 {
+            try folder.keep(
+                try #require(
+                    try folder.desk.database.replaceStatements(
+                        with: Self.statement(1), replaced: Self.replaced(number), nowMilliseconds: 1)))
+        }
+        for number in 2...200 as ClosedRange<UInt32> {
             let statement = Self.statement(number, bytes: 10_000)
             try folder.keep(
                 try #require(
