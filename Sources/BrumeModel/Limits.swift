@@ -344,4 +344,15 @@ package enum Limits {
     /// How often an account may begin anew with a first statement: hashes of those that were replaced are kept, so that
     /// none comes back.
     package static let statementResetsPerAccount = 1_024
+
+    /// Zones with keys that one reset deletes: whoever has more deletes some before.
+    package static let zonesPerReset = itemsPerRequest
+
+    /// Bytes of a ring's signed entry: more than the largest, which has 128 members, 32 links and 2,000 earlier keys.
+    package static let ringEntryBytes = 192 * 1024
+
+    /// Entries of a ring, and bytes of all of these: what devices read (Documentation/EncryptionFormats.md, section
+    /// 10).
+    package static let entriesPerRing = 16_384
+    package static let bytesPerRing = 64 * 1024 * 1024
 }

@@ -592,6 +592,96 @@ void   brume__store__v1__replaced_statements__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__replaced_statements__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__ring_entry__init
+                     (Brume__Store__V1__RingEntry         *message)
+{
+  static const Brume__Store__V1__RingEntry init_value = BRUME__STORE__V1__RING_ENTRY__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__ring_entry__get_packed_size
+                     (const Brume__Store__V1__RingEntry *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_entry__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__ring_entry__pack
+                     (const Brume__Store__V1__RingEntry *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_entry__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__ring_entry__pack_to_buffer
+                     (const Brume__Store__V1__RingEntry *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_entry__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__RingEntry *
+       brume__store__v1__ring_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__RingEntry *)
+     protobuf_c_message_unpack (&brume__store__v1__ring_entry__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__ring_entry__free_unpacked
+                     (Brume__Store__V1__RingEntry *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__ring_entry__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__rings_end__init
+                     (Brume__Store__V1__RingsEnd         *message)
+{
+  static const Brume__Store__V1__RingsEnd init_value = BRUME__STORE__V1__RINGS_END__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__rings_end__get_packed_size
+                     (const Brume__Store__V1__RingsEnd *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__rings_end__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__rings_end__pack
+                     (const Brume__Store__V1__RingsEnd *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__rings_end__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__rings_end__pack_to_buffer
+                     (const Brume__Store__V1__RingsEnd *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__rings_end__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__RingsEnd *
+       brume__store__v1__rings_end__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__RingsEnd *)
+     protobuf_c_message_unpack (&brume__store__v1__rings_end__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__rings_end__free_unpacked
+                     (Brume__Store__V1__RingsEnd *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__rings_end__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__client_token_put__init
                      (Brume__Store__V1__ClientTokenPut         *message)
 {
@@ -2216,7 +2306,7 @@ const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descri
   (ProtobufCMessageInit) brume__store__v1__subscription_deletion__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[12] =
+static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[14] =
 {
   {
     "record_put",
@@ -2362,10 +2452,36 @@ static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ring_entry",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, ring_entry),
+    &brume__store__v1__ring_entry__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rings_end",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, rings_end),
+    &brume__store__v1__rings_end__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__change__field_indices_by_name[] = {
   1,   /* field[1] = record_deletion */
   0,   /* field[0] = record_put */
+  12,   /* field[12] = ring_entry */
+  13,   /* field[13] = rings_end */
   7,   /* field[7] = shared_zone_answered */
   6,   /* field[6] = shared_zone_asked */
   9,   /* field[9] = shared_zone_end */
@@ -2380,7 +2496,7 @@ static const unsigned brume__store__v1__change__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__store__v1__change__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
 {
@@ -2390,7 +2506,7 @@ const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
   "Brume__Store__V1__Change",
   "brume.store.v1",
   sizeof(Brume__Store__V1__Change),
-  12,
+  14,
   brume__store__v1__change__field_descriptors,
   brume__store__v1__change__field_indices_by_name,
   1,  brume__store__v1__change__number_ranges,
@@ -2689,6 +2805,121 @@ const ProtobufCMessageDescriptor brume__store__v1__replaced_statements__descript
   brume__store__v1__replaced_statements__field_indices_by_name,
   1,  brume__store__v1__replaced_statements__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__replaced_statements__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__ring_entry__field_descriptors[4] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingEntry, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "root",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingEntry, root),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "number",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingEntry, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "entry",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingEntry, entry),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__ring_entry__field_indices_by_name[] = {
+  3,   /* field[3] = entry */
+  2,   /* field[2] = number */
+  1,   /* field[1] = root */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__ring_entry__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__ring_entry__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.RingEntry",
+  "RingEntry",
+  "Brume__Store__V1__RingEntry",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__RingEntry),
+  4,
+  brume__store__v1__ring_entry__field_descriptors,
+  brume__store__v1__ring_entry__field_indices_by_name,
+  1,  brume__store__v1__ring_entry__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__ring_entry__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__rings_end__field_descriptors[1] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingsEnd, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__rings_end__field_indices_by_name[] = {
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__rings_end__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__rings_end__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.RingsEnd",
+  "RingsEnd",
+  "Brume__Store__V1__RingsEnd",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__RingsEnd),
+  1,
+  brume__store__v1__rings_end__field_descriptors,
+  brume__store__v1__rings_end__field_indices_by_name,
+  1,  brume__store__v1__rings_end__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__rings_end__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__client_token_put__field_descriptors[3] =
@@ -4515,7 +4746,7 @@ const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor
   (ProtobufCMessageInit) brume__store__v1__former_subscriber__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[15] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[16] =
 {
   {
     "zones",
@@ -4697,6 +4928,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ring_entries",
+    16,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_ring_entries),
+    offsetof(Brume__Store__V1__SnapshotBlock, ring_entries),
+    &brume__store__v1__ring_entry__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
   9,   /* field[9] = asked_zones */
@@ -4707,6 +4950,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
   6,   /* field[6] = owned_subscriptions */
   1,   /* field[1] = records */
   14,   /* field[14] = replaced_statements */
+  15,   /* field[15] = ring_entries */
   8,   /* field[8] = shared_zones */
   13,   /* field[13] = statements */
   4,   /* field[4] = subscriptions */
@@ -4718,7 +4962,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -4728,7 +4972,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  15,
+  16,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,

@@ -60,4 +60,9 @@ package enum Change: Equatable, Sendable {
     case statementsReplaced(ReplacedStatements)
     /// All of them go, and what was known of those before.
     case statementsEnd
+    // Who has keys of a zone, or of a shared tree in it (Documentation/EncryptionFormats.md, 10).
+    /// The ring's entry of that number, which follows the one before. The root is empty for the zone's own ring.
+    case ringEntry(zone: UInt64, root: String, number: UInt32, SharedBytes)
+    /// The rings of a zone go, and the zone stays.
+    case ringsEnd(zone: UInt64)
 }

@@ -239,6 +239,21 @@ package struct SnapshotDeparture: Equatable, Sendable {
     }
 }
 
+/// An entry of a ring.
+package struct SnapshotRingEntry: Equatable, Sendable {
+    /// The zone's incarnation.
+    package var zone: UInt64
+    /// Empty for the zone's own ring.
+    package var root: String
+    package var entry: SharedBytes
+
+    package init(zone: UInt64, root: String, entry: SharedBytes) {
+        self.zone = zone
+        self.root = root
+        self.entry = entry
+    }
+}
+
 /// A later block of a snapshot: any part of the database's content, in the order of feeds.
 package struct SnapshotBlock: Equatable, Sendable {
     package var zones: [SnapshotZone]
@@ -258,6 +273,8 @@ package struct SnapshotBlock: Equatable, Sendable {
     /// In the order of their numbers, from 1, also from block to block.
     package var statements: [SharedBytes]
     package var replacedStatements: [ReplacedStatements]
+    /// Those of one ring stand in the order of their numbers, from 1, also from block to block.
+    package var ringEntries: [SnapshotRingEntry]
 
     package init(
         zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
@@ -265,7 +282,7 @@ package struct SnapshotBlock: Equatable, Sendable {
         operations: [SnapshotOperation] = [], formerSubscribers: [SnapshotFormerSubscriber] = [],
         sharedZones: [SnapshotSharedZone] = [], askedZones: [AskedZone] = [], trees: [SnapshotTree] = [],
         treeMembers: [SnapshotTreeMember] = [], departures: [SnapshotDeparture] = [], statements: [SharedBytes] = [],
-        replacedStatements: [ReplacedStatements] = []
+        replacedStatements: [ReplacedStatements] = [], ringEntries: [SnapshotRingEntry] = []
     ) {
         self.zones = zones
         self.records = records
@@ -281,5 +298,6 @@ package struct SnapshotBlock: Equatable, Sendable {
         self.departures = departures
         self.statements = statements
         self.replacedStatements = replacedStatements
+        self.ringEntries = ringEntries
     }
 }

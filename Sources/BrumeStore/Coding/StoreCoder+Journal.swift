@@ -152,6 +152,12 @@ extension StoreCoder {
         case BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END:
             guard let replaced = change.pointee.statements_end.pointee.replaced else { return .statementsEnd }
             return .statementsReplaced(try replacedStatements(replaced))
+        case BRUME__STORE__V1__CHANGE__KIND_RING_ENTRY:
+            let entry = try ringEntry(change.pointee.ring_entry)
+            return .ringEntry(
+                zone: entry.zone, root: entry.root, number: change.pointee.ring_entry.pointee.number, entry.entry)
+        case BRUME__STORE__V1__CHANGE__KIND_RINGS_END:
+            return .ringsEnd(zone: change.pointee.rings_end.pointee.zone)
         default:
             throw StoreCodingError("a journal entry holds a change of a kind that this version doesn't know")
         }
@@ -227,6 +233,14 @@ extension MessageArena {
         case .statementsEnd:
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END
             message.pointee.statements_end = make(brume__store__v1__statements_end__init)
+        case .ringEntry(let zone, let root, let number, let entry):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_ENTRY
+            message.pointee.ring_entry = ringEntry(
+                SnapshotRingEntry(zone: zone, root: root, entry: entry), number: number)
+        case .ringsEnd(let zone):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RINGS_END
+            message.pointee.rings_end = make(brume__store__v1__rings_end__init)
+            message.pointee.rings_end.pointee.zone = zone
         }
         return message
     }

@@ -90,6 +90,8 @@ extension StoreCoder {
             message.pointee.n_replaced_statements = block.replacedStatements.count
             message.pointee.replaced_statements = arena.messages(
                 block.replacedStatements, arena.replacedStatements)
+            message.pointee.n_ring_entries = block.ringEntries.count
+            message.pointee.ring_entries = arena.messages(block.ringEntries, arena.ringEntry)
             return message
         }
     }
@@ -173,6 +175,8 @@ extension StoreCoder {
             }
             block.replacedStatements = try values(
                 message.pointee.replaced_statements, message.pointee.n_replaced_statements, replacedStatements)
+            block.ringEntries = try values(
+                message.pointee.ring_entries, message.pointee.n_ring_entries, ringEntry)
             return block
         }
     }

@@ -40,8 +40,8 @@ extension Database {
     static let forgettingPrefix = Array("forget ".utf8)
 
     /// Forgets what a private database that was emptied still knows of its user, who will not come back: the
-    /// subscriptions, the statements, and the answers to operations, which hold records. What stays are the user's
-    /// record without fields, and the names of zones that were deleted.
+    /// subscriptions, the statements, the rings, and the answers to operations, which hold records. What stays are the
+    /// user's record without fields, and the names of zones that were deleted.
     ///
     /// - Returns: The commits.
     package func forgetUser(nowMilliseconds: Int64) -> [Commit] {
@@ -65,6 +65,7 @@ extension Database {
                 _ = sharedZones.end(zone.id, at: builder.nextPosition())
             }
             forgetStatements(into: &builder)
+            forgetRings(into: &builder)
             for zone in sharedZones.asked.sorted() {
                 builder.append(.sharedZoneAnswered(zone))
                 sharedZones.answered(zone)

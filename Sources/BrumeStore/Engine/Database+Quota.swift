@@ -24,7 +24,7 @@ extension Database {
     }
 
     /// About what is kept besides the bytes of records and the files of assets: their places, zones, subscriptions, and
-    /// the deletions of both that the feeds report, and statements.
+    /// the deletions of both that the feeds report, statements, and rings.
     var overheadBytes: Int {
         let places = recordCount * Limits.recordOverheadBytes
         // The rest of a public database is that of all users together, and has limits of its own for each of them.
@@ -32,7 +32,7 @@ extension Database {
         let zones = zoneIndexOfIncarnation.count
         let deletedZones = zoneStates.count - freeZoneIndexes.count - zones
         return places + (tombstoneCount + deletedZones) * Limits.tombstoneBytes + zones * Limits.zoneBytes
-            + subscriptionTable.approximateBytes + statements.byteCount
+            + subscriptionTable.approximateBytes + statements.byteCount + rings.byteCount
     }
 
     /// How much room a quota leaves; nil without a quota.

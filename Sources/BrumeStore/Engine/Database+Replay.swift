@@ -99,6 +99,8 @@ extension Database {
             try apply(sharedZone: change, builder: &builder)
         case .statement, .statementsReplaced, .statementsEnd:
             try apply(statement: change)
+        case .ringEntry, .ringsEnd:
+            try apply(ring: change)
         }
     }
 

@@ -73,6 +73,8 @@ package final class Database {
     @exclusivity(unchecked) package internal(set) var sharedZones = SharedZones()
     /// What a private database's owner says of their keys and devices.
     @exclusivity(unchecked) package internal(set) var statements = AccountStatements()
+    /// Who has keys of its zones.
+    @exclusivity(unchecked) package internal(set) var rings = ZoneRings()
     /// What is known of the assets that are stored for it.
     @exclusivity(unchecked) package var blobs = BlobIndex(grace: StoreLimits.assetGraceSeconds)
     @exclusivity(unchecked) var assetReleases = AssetReleases()
@@ -175,7 +177,7 @@ package final class Database {
             + participantOperations.bytes
             + subscriptionTable.approximateBytes + formerSubscribers.approximateBytes + sharedZones.approximateBytes
             + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
-            + assetReleases.approximateBytes + statements.approximateBytes
+            + assetReleases.approximateBytes + statements.approximateBytes + rings.approximateBytes
     }
 
     static let emptyBytes = 4 * 1024

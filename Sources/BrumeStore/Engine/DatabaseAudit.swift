@@ -95,7 +95,8 @@ extension Database {
                 + formerSubscribers.approximateBytes + sharedZones.approximateBytes
                 + zoneIndexes.values.reduce(0) { $0 + $1.approximateBytes } + blobs.approximateBytes
                 + assetReleases.approximateBytes
-                + AccountStatements(statements.all, replaced: statements.replaced)!.approximateBytes)
+                + AccountStatements(statements.all, replaced: statements.replaced)!.approximateBytes
+                + rings.recounted.approximateBytes)
         func count(assetsOf record: SharedBytes) {
             Database.forEachAsset(of: record) { asset in
                 if sums.assets[BlobName(asset)] == nil { sums.assetBytes += BlobIndex.counted(asset.byteCount) }

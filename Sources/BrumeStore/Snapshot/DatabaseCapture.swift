@@ -16,6 +16,7 @@ package struct DatabaseCapture: Sendable {
     let formerSubscribers: FormerSubscribers
     let sharedZones: SharedZones
     let statements: AccountStatements
+    let rings: ZoneRings
     /// See ``Database/quotaBytes``.
     var quotaBytes: Int
     /// Set when ``quotaBytes`` still counts assets that no record names: then ``header`` counts them anew.
@@ -68,7 +69,7 @@ extension Database {
             zoneFeedFloor: zoneFeedFloor, runs: runHistory.runs, subscriptions: subscriptionTable.all,
             operations: operations.capture, participantOperations: participantOperations.capture,
             formerSubscribers: formerSubscribers, sharedZones: sharedZones, statements: statements,
-            quotaBytes: quotaBytes,
+            rings: rings, quotaBytes: quotaBytes,
             recount: hasAssetReleases ? .init(storedBytes: storedBytes, overheadBytes: overheadBytes) : nil)
     }
 }
@@ -220,6 +221,10 @@ extension DatabaseCapture {
         for replaced in statements.replaced {
             rest.replacedStatements.append(replaced)
             try add(2 * ReplacedStatements.hashBytes)
+        }
+        try rings.forEachEntry { (zone, root, entry) throws(DiskError) in
+            rest.ringEntries.append(.init(zone: zone, root: root, entry: entry))
+            try add(root.utf8.count + entry.count)
         }
         if bytes > 0 { try end() }
     }

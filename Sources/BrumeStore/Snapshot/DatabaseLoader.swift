@@ -100,6 +100,11 @@ package final class DatabaseLoader {
                     throw Problem(text: "more statements are replaced than the server would have replaced")
                 }
             }
+            for entry in block.ringEntries {
+                guard database.id.scope == .private, database.zoneIndexOfIncarnation[entry.zone] != nil,
+                    database.rings.append(entry.entry, zone: entry.zone, root: entry.root)
+                else { throw Problem(text: "an entry of a ring stands there that the server would not have kept") }
+            }
             for operation in block.operations {
                 database.remember(
                     operation: operation.id, encoded: operation.outcome, digest: operation.digest, user: operation.user)

@@ -23,21 +23,23 @@ extension Database {
     }
 
     /// Keeps a first statement in the place of all that there are: whoever has lost all devices and the recovery code
-    /// begins anew.
+    /// begins anew. The zones whose keys are lost with them are deleted.
     ///
     /// - Parameters:
     ///   - statement: Of which it is checked that it is one, and none that had its place taken before.
     ///   - replaced: Those whose place it takes.
-    /// - Throws: `limitExceeded` after ``Limits/statementResetsPerAccount`` of them.
+    /// - Throws: `limitExceeded` after ``Limits/statementResetsPerAccount`` of them, and where more zones than
+    ///   ``Limits/zonesPerReset`` have keys.
     package func replaceStatements(
         with statement: SharedBytes, replaced: ReplacedStatements, nowMilliseconds: Int64
     ) throws(ServiceError) -> Commit? {
         precondition(statements.last > 0, "there is nothing whose place a statement could take")
-        guard statements.replaceAll(replaced) else { throw Self.tooManyResets }
-        let kept = SharedBytes(statement.array)
-        let isTaken = statements.append(kept)
-        precondition(isTaken, "a first statement is refused that was read")
         var builder = CommitBuilder(sequence: sequence + 1)
+        guard statements.replaced.count < Limits.statementResetsPerAccount else { throw Self.tooManyResets }
+        try deleteZonesWithRings(into: &builder)
+        let kept = SharedBytes(statement.array)
+        let isTaken = statements.replaceAll(replaced) && statements.append(kept)
+        precondition(isTaken, "a first statement is refused that was read")
         builder.append(.statementsReplaced(replaced))
         builder.append(.statement(number: 1, kept))
         return finish(builder, nowMilliseconds: nowMilliseconds)

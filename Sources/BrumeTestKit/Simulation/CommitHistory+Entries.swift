@@ -23,6 +23,8 @@ extension CommitHistory {
             case .statement(let number, _): "statement \(number) made"
             case .statementsReplaced: "statements replaced"
             case .statementsEnd: "statements went"
+            case .ringEntry(let zone, let root, let number, _): "entry \(number) of ring \(zone) \(root)"
+            case .ringsEnd(let zone): "rings of \(zone) went"
             }
         }
         return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")

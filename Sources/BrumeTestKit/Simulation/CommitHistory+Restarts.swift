@@ -51,6 +51,11 @@ extension CommitHistory {
         if database.statements.all != state.statements || database.statements.replaced != state.replaced {
             return "I1: the statements are not those of commit \(sequence)"
         }
+        for zone in state.zones.values {
+            if database.rings.ring(ofZone: zone.incarnation, root: "").entries != state.rings[zone.incarnation] ?? [] {
+                return "I1: the ring of a zone is not that of commit \(sequence)"
+            }
+        }
         return nil
     }
 

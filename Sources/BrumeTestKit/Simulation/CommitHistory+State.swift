@@ -83,6 +83,8 @@ extension CommitHistory {
         var zoneFloor: UInt64 = 0
         /// What the owner's devices say of their keys, the first in front.
         var statements: [SharedBytes] = []
+        /// The entries of the zones' own rings, by their incarnations.
+        var rings: [UInt64: [SharedBytes]] = [:]
         /// Those whose place a first one took.
         var replaced: [ReplacedStatements] = []
         /// In the midst of a commit, the last of those whose place the next one takes.
@@ -109,7 +111,7 @@ extension CommitHistory {
         }
 
         mutating func deleteZone(_ name: String, at position: UInt64) {
-            zones[name] = nil
+            if let zone = zones.removeValue(forKey: name) { rings[zone.incarnation] = nil }
             deletedZones.append(Tombstone(name: name, position: position))
         }
 

@@ -43,6 +43,7 @@ extension CommitHistory {
             guard let first = state.statements.first, let last = state.statements.last,
                 replaced.firstHash == Self.hash(first), replaced.lastHash == Self.hash(last)
             else { return "I3: other statements are replaced than there are" }
+            guard state.rings.isEmpty else { return "I3: statements are replaced, and keys are still named by rings" }
             state.replaced.append(replaced)
             state.statements = []
             state.vacated = last

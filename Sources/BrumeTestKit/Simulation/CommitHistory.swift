@@ -99,6 +99,9 @@ final class CommitHistory {
         silencedDevices[device].map { sequence <= $0[id] ?? 0 } ?? true
     }
 
+    /// The entries of rings that devices sent.
+    var sentRingEntries: [[UInt8]: SentRingEntry] = [:]
+
     /// What devices sent of their keys.
     var sentStatements: [[UInt8]: [SentStatement]] = [:]
 
@@ -219,6 +222,8 @@ final class CommitHistory {
             case .sharedZoneAsked, .sharedZoneAnswered, .sharedZonePut, .sharedZoneEnd: break
             case .statement, .statementsReplaced, .statementsEnd:
                 if let problem = take(change, of: entry, into: &state) { return fail(problem) }
+            case .ringEntry, .ringsEnd:
+                if let problem = take(ring: change, of: entry, into: &state) { return fail(problem) }
             }
         }
         state.forgetDeletedZones(limit: limits.deletedZones)

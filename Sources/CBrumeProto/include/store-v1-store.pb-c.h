@@ -28,6 +28,8 @@ typedef struct Brume__Store__V1__SharedZone Brume__Store__V1__SharedZone;
 typedef struct Brume__Store__V1__StatementPut Brume__Store__V1__StatementPut;
 typedef struct Brume__Store__V1__StatementsEnd Brume__Store__V1__StatementsEnd;
 typedef struct Brume__Store__V1__ReplacedStatements Brume__Store__V1__ReplacedStatements;
+typedef struct Brume__Store__V1__RingEntry Brume__Store__V1__RingEntry;
+typedef struct Brume__Store__V1__RingsEnd Brume__Store__V1__RingsEnd;
 typedef struct Brume__Store__V1__ClientTokenPut Brume__Store__V1__ClientTokenPut;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
 typedef struct Brume__Store__V1__OperationOutcome Brume__Store__V1__OperationOutcome;
@@ -174,7 +176,9 @@ typedef enum {
   BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_PUT = 9,
   BRUME__STORE__V1__CHANGE__KIND_SHARED_ZONE_END = 10,
   BRUME__STORE__V1__CHANGE__KIND_STATEMENT_PUT = 11,
-  BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END = 12
+  BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END = 12,
+  BRUME__STORE__V1__CHANGE__KIND_RING_ENTRY = 13,
+  BRUME__STORE__V1__CHANGE__KIND_RINGS_END = 14
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__STORE__V1__CHANGE__KIND__CASE)
 } Brume__Store__V1__Change__KindCase;
 
@@ -201,6 +205,8 @@ struct  Brume__Store__V1__Change
     Brume__Store__V1__SharedZone *shared_zone_end;
     Brume__Store__V1__StatementPut *statement_put;
     Brume__Store__V1__StatementsEnd *statements_end;
+    Brume__Store__V1__RingEntry *ring_entry;
+    Brume__Store__V1__RingsEnd *rings_end;
   };
 };
 #define BRUME__STORE__V1__CHANGE__INIT \
@@ -304,6 +310,45 @@ struct  Brume__Store__V1__ReplacedStatements
 #define BRUME__STORE__V1__REPLACED_STATEMENTS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__replaced_statements__descriptor) \
     , {0,NULL}, {0,NULL} }
+
+
+/*
+ * A signed entry of a zone's ring, or of a shared tree's in it (Documentation/EncryptionFormats.md, section 10), which
+ * follows the one before.
+ */
+struct  Brume__Store__V1__RingEntry
+{
+  ProtobufCMessage base;
+  /*
+   * incarnation
+   */
+  uint64_t zone;
+  /*
+   * record name of the tree's root; empty: the zone's own ring
+   */
+  ProtobufCBinaryData root;
+  /*
+   * from 1; 0 in a snapshot
+   */
+  uint32_t number;
+  ProtobufCBinaryData entry;
+};
+#define BRUME__STORE__V1__RING_ENTRY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__ring_entry__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL} }
+
+
+/*
+ * The rings of a zone go, and the zone stays.
+ */
+struct  Brume__Store__V1__RingsEnd
+{
+  ProtobufCMessage base;
+  uint64_t zone;
+};
+#define BRUME__STORE__V1__RINGS_END__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__rings_end__descriptor) \
+    , 0 }
 
 
 /*
@@ -805,10 +850,15 @@ struct  Brume__Store__V1__SnapshotBlock
    */
   size_t n_replaced_statements;
   Brume__Store__V1__ReplacedStatements **replaced_statements;
+  /*
+   * Behind the zones; those of one ring in the order of their numbers, from 1.
+   */
+  size_t n_ring_entries;
+  Brume__Store__V1__RingEntry **ring_entries;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__SnapshotSharedZone
@@ -1129,6 +1179,44 @@ Brume__Store__V1__ReplacedStatements *
                       const uint8_t       *data);
 void   brume__store__v1__replaced_statements__free_unpacked
                      (Brume__Store__V1__ReplacedStatements *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__RingEntry methods */
+void   brume__store__v1__ring_entry__init
+                     (Brume__Store__V1__RingEntry         *message);
+size_t brume__store__v1__ring_entry__get_packed_size
+                     (const Brume__Store__V1__RingEntry   *message);
+size_t brume__store__v1__ring_entry__pack
+                     (const Brume__Store__V1__RingEntry   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__ring_entry__pack_to_buffer
+                     (const Brume__Store__V1__RingEntry   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__RingEntry *
+       brume__store__v1__ring_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__ring_entry__free_unpacked
+                     (Brume__Store__V1__RingEntry *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__RingsEnd methods */
+void   brume__store__v1__rings_end__init
+                     (Brume__Store__V1__RingsEnd         *message);
+size_t brume__store__v1__rings_end__get_packed_size
+                     (const Brume__Store__V1__RingsEnd   *message);
+size_t brume__store__v1__rings_end__pack
+                     (const Brume__Store__V1__RingsEnd   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__rings_end__pack_to_buffer
+                     (const Brume__Store__V1__RingsEnd   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__RingsEnd *
+       brume__store__v1__rings_end__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__rings_end__free_unpacked
+                     (Brume__Store__V1__RingsEnd *message,
                       ProtobufCAllocator *allocator);
 /* Brume__Store__V1__ClientTokenPut methods */
 void   brume__store__v1__client_token_put__init
@@ -1684,6 +1772,12 @@ typedef void (*Brume__Store__V1__StatementsEnd_Closure)
 typedef void (*Brume__Store__V1__ReplacedStatements_Closure)
                  (const Brume__Store__V1__ReplacedStatements *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__RingEntry_Closure)
+                 (const Brume__Store__V1__RingEntry *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__RingsEnd_Closure)
+                 (const Brume__Store__V1__RingsEnd *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__ClientTokenPut_Closure)
                  (const Brume__Store__V1__ClientTokenPut *message,
                   void *closure_data);
@@ -1784,6 +1878,8 @@ extern const ProtobufCMessageDescriptor brume__store__v1__shared_zone__descripto
 extern const ProtobufCMessageDescriptor brume__store__v1__statement_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__statements_end__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__replaced_statements__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__ring_entry__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__rings_end__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__operation_outcome__descriptor;

@@ -20,6 +20,7 @@ enum StoreSamples {
                 .sharedZonePut(sharedZone), .sharedZoneEnd(sharedZone.id),
                 .statement(number: .max, SharedBytes([0, 1, 255])),
                 .statementsReplaced(replacedStatements), .statementsEnd,
+                .ringEntry(zone: 7, root: "list", number: .max, SharedBytes([0, 3, 255])), .ringsEnd(zone: 8),
             ], operationID: MessageSamples.operationID, operationOutcome: [0, 1, 2],
             operationDigest: OperationDigest(front: 0x0102_0304_0506_0708, back: .max), operationUser: "_ada",
             run: 0xFEDC_BA98,
@@ -77,6 +78,10 @@ enum StoreSamples {
             askedZones: [
                 AskedZone(owner: RecordSamples.userName, incarnation: 0),
                 AskedZone(owner: RecordSamples.userName, incarnation: 1 << 40 | 7),
-            ], statements: [SharedBytes([0, 9]), SharedBytes([255])], replacedStatements: [replacedStatements])
+            ], statements: [SharedBytes([0, 9]), SharedBytes([255])], replacedStatements: [replacedStatements],
+            ringEntries: [
+                SnapshotRingEntry(zone: 5, root: "", entry: SharedBytes([1])),
+                SnapshotRingEntry(zone: .max, root: "list", entry: SharedBytes([0, 2])),
+            ])
     }
 }

@@ -61,6 +61,11 @@ struct RemainsTests {
         try replay(subscribed.commit)
         let statement = SharedBytes(Array("which devices there are".utf8))
         try replay(desk.database.append(statement: statement, number: 1, nowMilliseconds: 1))
+        for zone in [Desk.zone, .defaultZone] {
+            try replay(
+                desk.database.append(
+                    ringEntry: statement, number: 1, root: "", zone: zone, quota: nil, nowMilliseconds: 1))
+        }
         var emptying = desk.database.beginEmptying()
         while let emptied = desk.database.empty(&emptying, nowMilliseconds: 1) { try replay(emptied.commit) }
         #expect(desk.database.subscriptions.count == 1 && desk.database.operations.count == 40)
@@ -68,6 +73,7 @@ struct RemainsTests {
         let commits = desk.database.forgetUser(nowMilliseconds: 2)
         #expect(commits.map(\.sequence) == [before + 1, before + 2])
         #expect(desk.database.subscriptions.isEmpty && desk.database.statements.isEmpty)
+        #expect(desk.database.rings == ZoneRings())
         #expect(desk.database.operations.count == 1 && desk.database.operations.bytes == 1)
         #expect(desk.database.recordCount == 1 && desk.database.audit().kept == desk.database.audit().recounted)
         for commit in commits { try replay(commit) }

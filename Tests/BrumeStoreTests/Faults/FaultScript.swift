@@ -74,6 +74,9 @@ final class FaultScript {
             let number = UInt32(step / 2 + 1)
             let statement = StatementTests.statement(number)
             commits.append(try! desk.database.append(statement: statement, number: number, nowMilliseconds: 1)!)
+            commits.append(
+                try! desk.database.append(
+                    ringEntry: statement, number: number, root: "", zone: Desk.zone, quota: nil, nowMilliseconds: 1)!)
         }
         let zone = isPrivate ? Desk.zone : ZoneID.defaultZone
         let bytes = [UInt8](repeating: UInt8(step), count: 60 + step * 10)
@@ -123,7 +126,8 @@ final class FaultScript {
 
     /// What a database holds, as text.
     static func portrait(of database: Database) -> String {
-        var lines = ["\(database.sequence)"]
+        var lines = ["\(database.sequence) \(database.statements.all)"]
+        database.rings.forEachEntry { lines.append("\($0) \($1) \($2)") }
         for zone in database.zones {
             lines.append("\(zone.id.name) \(database.incarnation(of: zone.id) ?? 0)")
             let outcomes = database.fetchRecords(

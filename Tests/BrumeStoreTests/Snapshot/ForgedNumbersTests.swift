@@ -13,7 +13,8 @@ struct ForgedNumbersTests {
             id: capture.id, sequence: sequence, zones: capture.zones, zoneFeedFloor: capture.zoneFeedFloor,
             runs: capture.runs, subscriptions: capture.subscriptions, operations: capture.operations,
             participantOperations: capture.participantOperations, formerSubscribers: capture.formerSubscribers,
-            sharedZones: capture.sharedZones, statements: capture.statements, quotaBytes: capture.quotaBytes)
+            sharedZones: capture.sharedZones, statements: capture.statements,
+            rings: capture.rings, quotaBytes: capture.quotaBytes)
     }
 
     @Test(

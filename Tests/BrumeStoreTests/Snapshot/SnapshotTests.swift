@@ -91,6 +91,7 @@ struct SnapshotTests {
         }
         let shared = database.sharedZones
         lines.append("\(database.statements.all)")
+        database.rings.forEachEntry { lines.append("\($0) \($1) \($2)") }
         lines.append("\(shared.inOrder) \(shared.asked.map(\.incarnation).sorted()) \(shared.floor)")
         return lines.joined(separator: "\n")
     }

@@ -1,0 +1,126 @@
+package import BrumeModel
+
+/// Who has keys of a private database's zones: rings, whose entries follow one another
+/// (Documentation/EncryptionFormats.md, section 10).
+extension Database {
+    /// A ring of a zone; an empty one where there is none yet.
+    ///
+    /// - Parameter root: Empty for the zone's own ring.
+    /// - Throws: Where there is no such zone.
+    package func ring(of zone: ZoneID, root: String) throws(ServiceError) -> KeyRing {
+        precondition(id.scope == .private, "rings are in a private database")
+        return rings.ring(ofZone: try liveIncarnation(of: zone), root: root)
+    }
+
+    /// Entries of a ring behind a number, the first in front, as many as fit into a page; one at least where there are
+    /// any.
+    package func ringPage(_ request: FetchRingRequest) throws(ServiceError) -> RingPage {
+        let ring = try ring(of: request.zone, root: request.root)
+        return RingPage(
+            entries: Array(ring.page(after: request.after, bytes: Limits.pageBytes)), last: ring.last)
+    }
+
+    /// Keeps the next entry of a ring. Nil if it is kept already, so that a retry has one effect.
+    ///
+    /// - Parameters:
+    ///   - number: As the entry says it.
+    ///   - entry: Of which it is checked that it follows the last one.
+    /// - Throws: See ``refusal(ofRingEntry:number:in:quota:)``.
+    package func append(
+        ringEntry entry: SharedBytes, number: UInt32, root: String, zone: ZoneID, quota: StorageQuota?,
+        nowMilliseconds: Int64
+    ) throws(ServiceError) -> Commit? {
+        let ring = try ring(of: zone, root: root)
+        if ring[number] == entry { return nil }
+        if let refusal = refusal(ofRingEntry: entry, number: number, in: ring, quota: quota) { throw refusal }
+        let incarnation = try liveIncarnation(of: zone)
+        let kept = SharedBytes(entry.array)
+        let isTaken = rings.append(kept, zone: incarnation, root: root)
+        precondition(isTaken, "an entry of a ring is refused that was not")
+        var builder = CommitBuilder(sequence: sequence + 1)
+        builder.append(.ringEntry(zone: incarnation, root: root, number: number, kept))
+        return finish(builder, nowMilliseconds: nowMilliseconds)
+    }
+
+    /// Why an entry is not kept, whatever is in it; nil for one that is or can be: `serverRecordChanged` where another
+    /// one of its number came first, or those between are missing; `limitExceeded` where there is no room.
+    ///
+    /// - Parameter quota: Nil for an entry that takes keys from somebody: that is refused by none.
+    package func refusal(
+        ofRingEntry entry: SharedBytes, number: UInt32, in ring: KeyRing, quota: StorageQuota?
+    ) -> ServiceError? {
+        if ring[number] == entry { return nil }
+        if number <= ring.last { return Self.entryIsTaken }
+        if number > ring.last + 1 { return Self.entriesAreMissing }
+        if !ring.hasRoom(for: entry) { return Self.ringIsFull }
+        return overheadRefusal(quota)
+    }
+
+    /// Deletes the zones that have rings, as of an account whose keys are lost, and the rings of the default zone,
+    /// which stays with its records.
+    ///
+    /// - Throws: `limitExceeded` where there are too many for one commit.
+    func deleteZonesWithRings(into builder: inout CommitBuilder) throws(ServiceError) {
+        let zones = rings.zones
+        if zones.count > Limits.zonesPerReset { throw Self.tooManyZones }
+        let custom = zones.compactMap { zoneIndexOfIncarnation[$0] }.filter { !zoneStates[$0].isDefault }.map {
+            zoneStates[$0].id
+        }
+        matchDeletion(ofZones: custom, into: &builder)
+        for zone in custom {
+            if let problem = delete(zone, .encryptedDataReset, into: &builder) {
+                preconditionFailure("a zone that has rings can't be deleted: \(problem.message)")
+            }
+        }
+        forgetRings(into: &builder)
+    }
+
+    /// Forgets the rings of the default zone, which are all that there are where no other zone is.
+    func forgetRings(into builder: inout CommitBuilder) {
+        guard rings.zones.first == 0 else { return }
+        rings.remove(ofZone: 0)
+        builder.append(.ringsEnd(zone: 0))
+    }
+
+    /// Replays one of the changes.
+    func apply(ring change: Change) throws(ServiceError) {
+        guard id.scope == .private else {
+            throw ServiceError(.internalError, "a database keeps rings that is no user's own")
+        }
+        switch change {
+        case .ringEntry(let zone, let root, let number, let entry):
+            guard zoneIndexOfIncarnation[zone] != nil, number == rings.ring(ofZone: zone, root: root).last + 1,
+                rings.append(entry, zone: zone, root: root)
+            else {
+                throw ServiceError(
+                    .internalError, "an entry of a ring is kept that the server would not have kept")
+            }
+        case .ringsEnd(let zone):
+            guard rings.zones.contains(zone) else {
+                throw ServiceError(.internalError, "rings go where there are none")
+            }
+            rings.remove(ofZone: zone)
+        default: preconditionFailure("the change is none of rings")
+        }
+    }
+
+    private func liveIncarnation(of zone: ZoneID) throws(ServiceError) -> UInt64 {
+        zoneStates[try zoneIndex(of: zone).get()].incarnation
+    }
+
+    private static let entryIsTaken = ServiceError(
+        .serverRecordChanged,
+        "another device has made another entry of this number in the ring; fetch those that are new, and make one"
+            + " behind them")
+    private static let entriesAreMissing = ServiceError(
+        .serverRecordChanged,
+        "entries of the ring before this one are missing here; append those that you have and the server has not, in"
+            + " their order, or fetch all and compare")
+    private static let ringIsFull = ServiceError(
+        .limitExceeded,
+        "a ring's entry has 1 to \(Limits.ringEntryBytes) bytes, and a ring \(Limits.entriesPerRing) entries and"
+            + " \(Limits.bytesPerRing) bytes of them; begin another zone")
+    private static let tooManyZones = ServiceError(
+        .limitExceeded,
+        "more than \(Limits.zonesPerReset) zones have keys that would be lost; delete some of them first")
+}
