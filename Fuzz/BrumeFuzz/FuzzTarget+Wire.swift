@@ -99,12 +99,15 @@ extension FuzzTarget {
                     AppendStatementRequest(
                         statement: SharedBytes([1, 2]), replacedHash: [UInt8](repeating: 3, count: 32))),
                 coder.encodeFetchStatementsRequest(after: 300),
+                coder.encodeAppendRingEntryRequest(
+                    AppendRingEntryRequest(zone: FuzzSamples.zone, entry: SharedBytes([1, 2]))),
+                coder.encodeFetchRingRequest(FetchRingRequest(zone: FuzzSamples.zone, root: "list", after: 300)),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 26
+    private static let requestCount = 28
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -160,6 +163,12 @@ extension FuzzTarget {
         case 25:
             let number = try coder.decodeFetchStatementsRequest(bytes)
             check(number, coder.encodeFetchStatementsRequest(after: number), coder.decodeFetchStatementsRequest)
+        case 26:
+            let request = try coder.decodeAppendRingEntryRequest(bytes)
+            check(request, coder.encodeAppendRingEntryRequest(request), coder.decodeAppendRingEntryRequest)
+        case 27:
+            let request = try coder.decodeFetchRingRequest(bytes)
+            check(request, coder.encodeFetchRingRequest(request), coder.decodeFetchRingRequest)
         default: try coder.decodeHealthRequest(bytes)
         }
     }
@@ -225,12 +234,14 @@ extension FuzzTarget {
                     QueryPlan(steps: ["a", "b"], entriesRead: 1, recordsRead: 2, matches: 3, microseconds: 4)),
                 coder.encodeFetchStatementsResponse(
                     StatementsPage(statements: [SharedBytes([1]), SharedBytes([2, 3])], last: 300)),
+                coder.encodeFetchRingResponse(
+                    RingPage(entries: [SharedBytes([1]), SharedBytes([2, 3])], last: 300)),
             ]
             precondition(messages.count == answerCount, "an answer has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let answerCount = 13
+    private static let answerCount = 14
 
     private static func decodeAnswer(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -248,6 +259,7 @@ extension FuzzTarget {
         case 10: _ = try coder.decodeQueryResponse(bytes)
         case 11: _ = try coder.decodeExplainResponse(bytes)
         case 12: _ = try coder.decodeFetchStatementsResponse(bytes)
+        case 13: _ = try coder.decodeFetchRingResponse(bytes)
         default: _ = try coder.decodeListZonesResponse(bytes)
         }
     }

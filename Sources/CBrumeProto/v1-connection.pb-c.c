@@ -879,7 +879,7 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[38] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[40] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -903,6 +903,8 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[38] =
   { "METHOD_ASSETS_DOWNLOAD", "BRUME__V1__METHOD__METHOD_ASSETS_DOWNLOAD", 113 },
   { "METHOD_STATEMENTS_APPEND", "BRUME__V1__METHOD__METHOD_STATEMENTS_APPEND", 128 },
   { "METHOD_STATEMENTS_FETCH", "BRUME__V1__METHOD__METHOD_STATEMENTS_FETCH", 129 },
+  { "METHOD_RINGS_APPEND", "BRUME__V1__METHOD__METHOD_RINGS_APPEND", 144 },
+  { "METHOD_RINGS_FETCH", "BRUME__V1__METHOD__METHOD_RINGS_FETCH", 145 },
   { "METHOD_ADMIN_ADD_ACCOUNT", "BRUME__V1__METHOD__METHOD_ADMIN_ADD_ACCOUNT", 256 },
   { "METHOD_ADMIN_LIST_ACCOUNTS", "BRUME__V1__METHOD__METHOD_ADMIN_LIST_ACCOUNTS", 257 },
   { "METHOD_ADMIN_REMOVE_ACCOUNT", "BRUME__V1__METHOD__METHOD_ADMIN_REMOVE_ACCOUNT", 258 },
@@ -921,26 +923,26 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[38] =
   { "METHOD_ADMIN_HANDLES", "BRUME__V1__METHOD__METHOD_ADMIN_HANDLES", 274 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{256, 22},{272, 35},{0, 38}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{144, 22},{256, 24},{272, 37},{0, 40}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[38] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[40] =
 {
-  { "METHOD_ADMIN_ADD_ACCOUNT", 22 },
-  { "METHOD_ADMIN_CREATE_TOKEN", 25 },
-  { "METHOD_ADMIN_DEPLOY_SCHEMA", 30 },
-  { "METHOD_ADMIN_EXPORT_SCHEMA", 28 },
-  { "METHOD_ADMIN_HANDLES", 37 },
-  { "METHOD_ADMIN_IMPORT_SCHEMA", 29 },
-  { "METHOD_ADMIN_LIST_ACCOUNTS", 23 },
-  { "METHOD_ADMIN_LIST_CONTAINERS", 36 },
-  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 33 },
-  { "METHOD_ADMIN_QUOTA", 35 },
-  { "METHOD_ADMIN_REMOVE_ACCOUNT", 24 },
-  { "METHOD_ADMIN_RESET_SCHEMA", 31 },
-  { "METHOD_ADMIN_REVOKE_TOKENS", 26 },
-  { "METHOD_ADMIN_SET_ROLE_MEMBER", 32 },
-  { "METHOD_ADMIN_SNAPSHOT", 27 },
-  { "METHOD_ADMIN_STATS", 34 },
+  { "METHOD_ADMIN_ADD_ACCOUNT", 24 },
+  { "METHOD_ADMIN_CREATE_TOKEN", 27 },
+  { "METHOD_ADMIN_DEPLOY_SCHEMA", 32 },
+  { "METHOD_ADMIN_EXPORT_SCHEMA", 30 },
+  { "METHOD_ADMIN_HANDLES", 39 },
+  { "METHOD_ADMIN_IMPORT_SCHEMA", 31 },
+  { "METHOD_ADMIN_LIST_ACCOUNTS", 25 },
+  { "METHOD_ADMIN_LIST_CONTAINERS", 38 },
+  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 35 },
+  { "METHOD_ADMIN_QUOTA", 37 },
+  { "METHOD_ADMIN_REMOVE_ACCOUNT", 26 },
+  { "METHOD_ADMIN_RESET_SCHEMA", 33 },
+  { "METHOD_ADMIN_REVOKE_TOKENS", 28 },
+  { "METHOD_ADMIN_SET_ROLE_MEMBER", 34 },
+  { "METHOD_ADMIN_SNAPSHOT", 29 },
+  { "METHOD_ADMIN_STATS", 36 },
   { "METHOD_ASSETS_DOWNLOAD", 19 },
   { "METHOD_ASSETS_UPLOAD", 18 },
   { "METHOD_DATABASES_CHANGES", 10 },
@@ -951,6 +953,8 @@ static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[38] 
   { "METHOD_RECORDS_FETCH", 6 },
   { "METHOD_RECORDS_MODIFY", 5 },
   { "METHOD_RECORDS_QUERY", 8 },
+  { "METHOD_RINGS_APPEND", 22 },
+  { "METHOD_RINGS_FETCH", 23 },
   { "METHOD_SHARES_ACCEPT", 17 },
   { "METHOD_SHARES_METADATA", 15 },
   { "METHOD_SHARES_REQUEST_ACCESS", 16 },
@@ -971,11 +975,11 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  38,
+  40,
   brume__v1__method__enum_values_by_number,
-  38,
+  40,
   brume__v1__method__enum_values_by_name,
-  11,
+  12,
   brume__v1__method__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

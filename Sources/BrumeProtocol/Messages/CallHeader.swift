@@ -30,6 +30,8 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let assetsDownload = Method(rawValue: 113)
     package static let statementsAppend = Method(rawValue: 128)
     package static let statementsFetch = Method(rawValue: 129)
+    package static let ringsAppend = Method(rawValue: 144)
+    package static let ringsFetch = Method(rawValue: 145)
     package static let adminAddAccount = Method(rawValue: 256)
     package static let adminListAccounts = Method(rawValue: 257)
     package static let adminRemoveAccount = Method(rawValue: 258)

@@ -13,6 +13,7 @@ extension Method {
         .sharesAccept: "Shares.Accept",
         .assetsUpload: "Assets.Upload", .assetsDownload: "Assets.Download",
         .statementsAppend: "Statements.Append", .statementsFetch: "Statements.Fetch",
+        .ringsAppend: "Rings.Append", .ringsFetch: "Rings.Fetch",
         .adminAddAccount: "Admin.AddAccount", .adminListAccounts: "Admin.ListAccounts",
         .adminRemoveAccount: "Admin.RemoveAccount", .adminCreateToken: "Admin.CreateToken",
         .adminRevokeTokens: "Admin.RevokeTokens", .adminSnapshot: "Admin.Snapshot",

@@ -7,6 +7,9 @@ package enum MessageSamples {
 
     package static let operationID = [UInt8](1...16)
 
+    package static let ringRequest = FetchRingRequest(
+        zone: ZoneID(name: "notes", owner: RecordSamples.userName), root: "list-1", after: 300)
+    package static let ring = RingPage(entries: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
     package static let statements = StatementsPage(statements: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
 
     package static var modifyRequest: ModifyRecordsRequest<DecodedFields> {

@@ -13,6 +13,7 @@
 #include "v1-query.pb-c.h"
 #include "v1-record.pb-c.h"
 #include "v1-records.pb-c.h"
+#include "v1-rings.pb-c.h"
 #include "v1-shares.pb-c.h"
 #include "v1-sharing.pb-c.h"
 #include "v1-statements.pb-c.h"

@@ -80,6 +80,18 @@ struct HostileBytesTests {
                 coder.encodeFetchStatementsResponse(MessageSamples.statements),
                 { _ = try coder.decodeFetchStatementsResponse($0) }
             ),
+            HostileBytes(
+                coder.encodeAppendRingEntryRequest(
+                    AppendRingEntryRequest(zone: MessageSamples.ringRequest.zone, entry: SharedBytes([1, 2, 3]))),
+                { _ = try coder.decodeAppendRingEntryRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeFetchRingRequest(MessageSamples.ringRequest),
+                { _ = try coder.decodeFetchRingRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeFetchRingResponse(MessageSamples.ring), { _ = try coder.decodeFetchRingResponse($0) }
+            ),
             HostileBytes(EventCoder().encode(event), { _ = try coder.decodeNotificationEvent($0) }),
             HostileBytes(coder.encodeHello(hello), { _ = try coder.decodeHello($0) }),
             HostileBytes(

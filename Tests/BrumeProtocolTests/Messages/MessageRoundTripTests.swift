@@ -332,4 +332,31 @@ struct MessageRoundTripTests {
             #expect(error?.code == code)
         }
     }
+
+    @Test("entries of rings arrive as they were sent, and one that is missing or too large is refused")
+    func rings() throws {
+        let append = AppendRingEntryRequest(zone: MessageSamples.ringRequest.zone, entry: SharedBytes([0, 1, 255]))
+        let bytes = client.encodeAppendRingEntryRequest(append)
+        #expect(try bytes.decoded(server.decodeAppendRingEntryRequest) == append)
+        try server.encodeAppendRingEntryResponse().decoded(client.decodeAppendRingEntryResponse)
+        for request in [MessageSamples.ringRequest, FetchRingRequest(zone: .defaultZone, after: .max)] {
+            let bytes = client.encodeFetchRingRequest(request)
+            #expect(try bytes.decoded(server.decodeFetchRingRequest) == request)
+        }
+        for page in [MessageSamples.ring, RingPage(entries: [], last: 0)] {
+            #expect(try server.encodeFetchRingResponse(page).decoded(client.decodeFetchRingResponse) == page)
+        }
+        for (count, code) in [(0, .invalidArguments), (Limits.ringEntryBytes + 1, .limitExceeded)]
+            as [(Int, ErrorCode)]
+        {
+            let request = client.encodeAppendRingEntryRequest(
+                AppendRingEntryRequest(zone: .defaultZone, entry: SharedBytes([UInt8](repeating: 1, count: count))))
+            let error = #expect(throws: ServiceError.self) { try request.decoded(server.decodeAppendRingEntryRequest) }
+            #expect(error?.code == code)
+        }
+        let badRoot = client.encodeFetchRingRequest(
+            FetchRingRequest(zone: .defaultZone, root: String(repeating: "x", count: 256), after: 0))
+        let error = #expect(throws: ServiceError.self) { try badRoot.decoded(server.decodeFetchRingRequest) }
+        #expect(error?.code == .invalidArguments)
+    }
 }
