@@ -22,6 +22,16 @@ package struct RingChain: Sendable {
         self.byteCount = byteCount
     }
 
+    /// The end of a ring whose entries were checked as they were kept: whoever has no more than the last one can say
+    /// whether the next follows, and a server does.
+    ///
+    /// - Parameters:
+    ///   - bytes: The last entry, signed.
+    ///   - byteCount: The bytes of all signed entries.
+    package init(keptLast bytes: [UInt8], byteCount: Int) throws(EncryptionRefusal) {
+        self.init(kept: [try SignedRingEntry(bytes)], byteCount: byteCount)
+    }
+
     /// A ring that begins.
     package init(
         first signed: SignedRingEntry, of ring: RingName, statements: StatementDirectory

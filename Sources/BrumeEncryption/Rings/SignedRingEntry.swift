@@ -41,6 +41,11 @@ package struct SignedRingEntry: Hashable, Sendable {
         return writer.bytes
     }
 
+    /// Whether it is signed with the keys of a statement.
+    package func checkSignature(by statement: Statement) throws(EncryptionRefusal) {
+        try Signature.check(signature, of: Self.message(entry, boxes: boxes), by: statement.keys.signing)
+    }
+
     /// What the signature is of: the boxes, too, or a server could spoil one.
     static func message(_ entry: RingEntry, boxes: [[UInt8]]) -> PartWriter {
         var message = PartWriter(.ringSign, capacity: entry.bytes.count + 64 + boxes.count * (4 + boxBytes))

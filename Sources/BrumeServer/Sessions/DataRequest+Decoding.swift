@@ -39,6 +39,8 @@ extension DataRequest {
         case .sharesAccept: self = .acceptShare(url: try coder.decodeAcceptShareRequest(payload))
         case .statementsAppend: self = .appendStatement(try coder.decodeAppendStatementRequest(payload))
         case .statementsFetch: self = .fetchStatements(after: try coder.decodeFetchStatementsRequest(payload))
+        case .ringsAppend: self = .appendRingEntry(try coder.decodeAppendRingEntryRequest(payload))
+        case .ringsFetch: self = .fetchRing(try coder.decodeFetchRingRequest(payload))
         default: throw ServiceError(.invalidArguments, "method \(method.rawValue) is not in protocol version 1")
         }
     }

@@ -24,6 +24,8 @@ extension MessageCoder {
         case .shareAccepted(let accepted): encodeAcceptShareResponse(accepted)
         case .statementAppended: encodeAppendStatementResponse()
         case .statements(let page): encodeFetchStatementsResponse(page)
+        case .ringEntryAppended: encodeAppendRingEntryResponse()
+        case .ring(let page): encodeFetchRingResponse(page)
         case .health(let status): encodeHealthResponse(status)
         case .administration(let answer): encode(answer)
         }

@@ -25,6 +25,8 @@ package enum Answer: Sendable {
     indirect case shareAccepted(AcceptedShare<SharedBytes>)
     case statementAppended
     indirect case statements(StatementsPage)
+    case ringEntryAppended
+    indirect case ring(RingPage)
     indirect case health(HealthStatus)
     indirect case administration(AdminAnswer)
 }
@@ -65,7 +67,9 @@ extension Answer {
             metadata.share.count + (metadata.rootRecord?.count ?? 0) + Self.subscriptionBytes
         case .shareAccepted(let accepted): accepted.share.count + Self.subscriptionBytes
         case .statements(let page): page.statements.reduce(0) { $0 + $1.count + Self.itemBytes }
-        case .queryPlan, .health, .administration, .shareAccessRequested, .statementAppended: Self.subscriptionBytes
+        case .ring(let page): page.entries.reduce(0) { $0 + $1.count + Self.itemBytes }
+        case .queryPlan, .health, .administration, .shareAccessRequested, .statementAppended, .ringEntryAppended:
+            Self.subscriptionBytes
         }
     }
 

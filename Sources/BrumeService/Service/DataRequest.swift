@@ -20,6 +20,8 @@ package enum DataRequest: Sendable {
     case acceptShare(url: String)
     case appendStatement(AppendStatementRequest)
     case fetchStatements(after: UInt32)
+    case appendRingEntry(AppendRingEntryRequest)
+    case fetchRing(FetchRingRequest)
 
     var scope: DatabaseScope {
         switch self {
@@ -33,7 +35,9 @@ package enum DataRequest: Sendable {
         case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
             .listSubscriptions(let scope):
             scope
-        case .shareMetadata, .requestShareAccess, .acceptShare, .appendStatement, .fetchStatements: .private
+        case .shareMetadata, .requestShareAccess, .acceptShare, .appendStatement, .fetchStatements, .appendRingEntry,
+            .fetchRing:
+            .private
         }
     }
 
@@ -98,14 +102,18 @@ package enum DataRequest: Sendable {
 
     /// Whether it writes to the database that it is run in.
     var isWrite: Bool {
-        if case .appendStatement = self { true } else { operation != nil }
+        switch self {
+        case .appendStatement, .appendRingEntry: true
+        default: operation != nil
+        }
     }
 
     /// Whether it writes, or reads the record that the server makes for the user who asks.
     func leavesTrace(for identity: Identity) -> Bool {
         guard case .account = identity.role else { return false }
         return switch self {
-        case .modifyRecords, .modifyZones, .modifySubscriptions, .acceptShare, .appendStatement: true
+        case .modifyRecords, .modifyZones, .modifySubscriptions, .acceptShare, .appendStatement, .appendRingEntry:
+            true
         case .fetchRecords(let request):
             request.zones.contains { $0.zone.isDefault && $0.names.contains(identity.userRecordName) }
         case .query(let request), .explainQuery(let request):

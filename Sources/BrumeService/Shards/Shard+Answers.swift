@@ -104,6 +104,10 @@ extension Shard {
             return .statements(
                 StatementsPage(
                     statements: Array(database.statements(after: number)), last: database.statements.last))
+        case .appendRingEntry(let request):
+            return try append(request, to: loaded, identity: identity, share: share)
+        case .fetchRing(let request):
+            return .ring(try database.ringPage(request))
         }
     }
 

@@ -37,7 +37,8 @@ extension Shard {
         }
         if let commit, let kept = database.statements[number] {
             loaded.statementHead = (head, kept)
-            let origin = ChangeOrigin(identity, in: database.id)
+            // Whoever begins anew is told as well: of zones that went, and that the app has not named.
+            let origin = request.replacedHash.isEmpty ? ChangeOrigin(identity, in: database.id) : .server
             guard append(commit, to: loaded, origin: origin, by: share) else { throw .databaseLost }
         }
         return .statementAppended
@@ -65,7 +66,7 @@ extension Shard {
     ) throws(ServiceError) -> ReplacedStatements {
         let statements = database.statements
         guard let first = statements[1], let last = statements[statements.last] else { throw Self.isNotReplaced }
-        let replaced = try read { () throws(EncryptionRefusal) in
+        let replaced = try readKept("the account's statements") { () throws(EncryptionRefusal) in
             ReplacedStatements(
                 firstHash: try Statement.hash(kept: first.array), lastHash: try Statement.hash(kept: last.array))!
         }
@@ -95,13 +96,13 @@ extension Shard {
         let last = try statements[statements.last].map { last throws(ServiceError) in
             // Only whoever has the keys makes the server read all the statements, and once.
             if let known = loaded.statementHead, known.last == last { return known.head }
-            let before = try read { () throws(EncryptionRefusal) in try Statement(kept: last.array) }
+            let before = try readKept("the account's statements") { () throws(EncryptionRefusal) in try Statement(kept: last.array) }
             do throws(EncryptionRefusal) {
                 try signed.checkSignatures(behind: before)
             } catch {
                 throw Self.refusal(error)
             }
-            let head = try read { () throws(EncryptionRefusal) in
+            let head = try readKept("the account's statements") { () throws(EncryptionRefusal) in
                 try StatementHead(kept: statements.all.lazy.map(\.array))!
             }
             loaded.statementHead = (head, last)
@@ -117,20 +118,23 @@ extension Shard {
     }
 
     /// Reads what is kept, which nobody but the server answers for.
-    private func read<Value>(_ body: () throws(EncryptionRefusal) -> Value) throws(ServiceError) -> Value {
+    func readKept<Value>(
+        _ what: String, _ body: () throws(EncryptionRefusal) -> Value
+    ) throws(ServiceError) -> Value {
         do throws(EncryptionRefusal) {
             return try body()
         } catch {
-            if error == .newer { throw Self.keptByNewer }
+            if error == .newer {
+                throw ServiceError(
+                    .internalError, "\(what) can't be read: kept by a newer version of the server; update the server")
+            }
             server.noteDamage()
             throw ServiceError(
                 .internalError,
-                "the account's statements are not as the server took them; its operator has to restore a backup")
+                "\(what) can't be read: not as the server took them; its operator has to restore a backup")
         }
     }
 
-    private static let keptByNewer = ServiceError(
-        .internalError, "the account's statements were kept by a newer version of the server; update the server")
     private static let isNotReplaced = ServiceError(
         .serverRecordChanged,
         "the last statement is another one than this one is to take the place of; fetch it, and ask the person again")

@@ -283,6 +283,8 @@ extension LimitsPageTests {
             [Model.statementsPerAccount, Model.statementBytes, Model.statementBytesPerAccount]
         ),
         ("resets of an account", [Model.statementResetsPerAccount]),
+        ("zones with rings", [Model.zonesPerReset]),
+        ("entries of a ring", [Model.entriesPerRing, Model.ringEntryBytes, Model.bytesPerRing]),
         ("a page of `Statements.Fetch`", [Model.pageBytes]),
         ("remembered operations, private", [Model.rememberedOperations, Model.rememberedOperationBytes]),
         ("remembered operations, public", [Model.rememberedPublicOperations, Model.rememberedPublicOperationBytes]),
