@@ -44,9 +44,14 @@ extension SimulatedDevice {
             replica.statements = Array(known.prefix(after)) + page.statements
             // A backup may have been restored since the device was told.
             guard page.last == replica.statements.count else { return replica.statements = [] }
+            // Its identity is the account's as of now, so that it has a part in the rings.
+            if generator.oneIn(2) {
+                for _ in 0..<2 { useRing() }
+                return
+            }
             // Two at once race for one number, as those of two devices do.
             for _ in 0..<generator.pick([0, 1, 1, 2]) {
-                if generator.oneIn(3), let last = replica.statements.last {
+                if generator.oneIn(2), let last = replica.statements.last {
                     if generator.oneIn(3) { goBack(inPlaceOf: last) } else { beginAnew(inPlaceOf: last) }
                 } else {
                     makeStatement()

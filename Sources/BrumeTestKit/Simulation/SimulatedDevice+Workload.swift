@@ -29,8 +29,8 @@ extension SimulatedDevice {
         if simulation.options.sharesMuch, generator.oneIn(3) { return useSharedDatabase() }
         switch Int.random(in: 0..<100, using: &generator) {
         case 0..<32: modifyRecords()
-        case 32..<33: useStatements()
-        case 33..<38: transferAsset()
+        case 32..<34: useStatements()
+        case 34..<38: transferAsset()
         case 38..<41: useSharedDatabase()
         case 41..<49: modifyZones()
         case 49..<57: fetchRecords()

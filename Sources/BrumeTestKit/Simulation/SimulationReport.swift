@@ -68,6 +68,10 @@ package struct SimulationReport: Sendable {
     package var statementsKept = 0
     /// First statements that took the place of others.
     package var statementsReplaced = 0
+    /// Entries of rings.
+    package var ringEntriesKept = 0
+    package var ringEntriesTooLate = 0
+    package var ringPages = 0
     /// First statements that were there before.
     package var statementsHeldBack = 0
     /// Statements that another device's came before.
@@ -118,6 +122,9 @@ package struct SimulationReport: Sendable {
         statementsKept += other.statementsKept
         statementsReplaced += other.statementsReplaced
         statementsHeldBack += other.statementsHeldBack
+        ringEntriesKept += other.ringEntriesKept
+        ringEntriesTooLate += other.ringEntriesTooLate
+        ringPages += other.ringPages
         statementsTooLate += other.statementsTooLate
         assetsUploaded += other.assetsUploaded
         assetsDownloaded += other.assetsDownloaded
@@ -145,6 +152,7 @@ package struct SimulationReport: Sendable {
             + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), "
             + "statements kept \(statementsKept), in the place of others \(statementsReplaced), "
             + "there before \(statementsHeldBack), too late \(statementsTooLate), pages of them \(statementPages), "
+            + "entries of rings kept \(ringEntriesKept), too late \(ringEntriesTooLate), pages of them \(ringPages), "
             + "recounts \(audits), events \(events)"
     }
 }
