@@ -51,6 +51,17 @@ import Testing
         #expect(refusal { try KnownStatements([], of: Samples.scope, trust: .seen) } == .brokenChain)
     }
 
+    @Test("statements that were kept are the ones that were known, and no others in their place")
+    func statementsKept() throws {
+        let all = try statements()
+        let known = try KnownStatements(all, of: Samples.scope, trust: .link)
+        #expect(try KnownStatements(kept: all.map(\.bytes), trust: .link) == known)
+        #expect(refusal { try KnownStatements(kept: [], trust: .seen) } == .brokenChain)
+        #expect(refusal { try KnownStatements(kept: [all[1].bytes], trust: .seen) } == .brokenChain)
+        #expect(refusal { try KnownStatements(kept: [all[0].bytes, all[2].bytes], trust: .seen) } == .brokenChain)
+        #expect(refusal { try KnownStatements(kept: [Array(all[0].bytes.dropLast())], trust: .seen) } == .damaged)
+    }
+
     @Test("how a device knows an account gets better and never worse")
     func trust() throws {
         var known = try KnownStatements(statements(), of: Samples.scope, trust: .seen)

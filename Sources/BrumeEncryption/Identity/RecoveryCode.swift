@@ -1,16 +1,16 @@
 /// What a user writes down to get at encrypted data when all devices are lost: 128 random bits in 28 characters
 /// (Documentation/EncryptionFormats.md, section 7).
 package struct RecoveryCode: Sendable {
-    static let secretBytes = 16
+    package static let secretBytes = 16
     private static let checkBits = 12
 
-    let secret: SecretKey
+    package let secret: SecretKey
 
     /// A code that nobody had before.
     package init() { secret = .random(byteCount: Self.secretBytes) }
 
     /// The code with these 128 bits, which the caller wipes.
-    init(bytes: [UInt8]) { secret = SecretKey(copying: bytes, byteCount: Self.secretBytes) }
+    package init(bytes: [UInt8]) { secret = SecretKey(copying: bytes, byteCount: Self.secretBytes) }
 
     /// Reads what a person typed: small letters, spaces and hyphens are as good, and so are I and L for 1, and O for
     /// 0.

@@ -45,6 +45,26 @@ package struct KnownStatements: Hashable, Sendable {
         self.trust = trust
     }
 
+    /// An account's statements as this device kept them, which it checked before it did: what is slow is not checked
+    /// again.
+    ///
+    /// - Parameter kept: The bytes of all of them, from the first on.
+    /// - Throws: Where they are not the statements of one account in their order.
+    package init(kept: [[UInt8]], trust: Trust) throws(EncryptionRefusal) {
+        var signed: [SignedStatement] = []
+        for bytes in kept {
+            let next = try SignedStatement(bytes, checksKeys: false)
+            let follows =
+                signed.last.map { next.statement.stands(behind: $0.statement) } ?? (next.statement.number == 1)
+            guard follows else { throw .brokenChain }
+            signed.append(next)
+        }
+        guard !signed.isEmpty else { throw .brokenChain }
+        self.signed = signed
+        chain = StatementChain(kept: signed.map(\.statement))
+        self.trust = trust
+    }
+
     /// A link or a person said that the first statement is the account's.
     package mutating func confirm(_ trust: Trust) { self.trust = max(self.trust, trust) }
 

@@ -1,7 +1,7 @@
 internal import CSodium
 
 /// What of libsodium is neither a key nor a construction.
-enum Sodium {
+package enum Sodium {
     /// libsodium must be initialised before anything else of it is called; a second call costs a comparison.
     static func start() {
         precondition(sodium_init() >= 0, "libsodium cannot be initialised: the kernel gives it no random bytes")
@@ -21,7 +21,7 @@ enum Sodium {
     }
 
     /// Overwrites what was secret, in a way that the compiler does not leave out.
-    static func wipe(_ bytes: inout [UInt8]) {
+    package static func wipe(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { sodium_memzero($0.sodium, $0.count) }
     }
 }
