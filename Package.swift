@@ -63,7 +63,10 @@ let package = Package(
             ]),
         library(
             "BrumeKit",
-            ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeRecord", "BrumeProtocol", "BrumeSystem"]),
+            [
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeGeodesy", "BrumeEncryption", "BrumeRecord",
+                "BrumeProtocol", "BrumeSystem",
+            ]),
         library("BrumeAdmin", ["BrumeModel", "BrumeProtocol", "BrumeKit"]),
         library("CloudKit", ["BrumeKit"]),
         library(
@@ -142,8 +145,9 @@ let package = Package(
         tests(
             "BrumeKitTests",
             [
-                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeStore", "BrumeSystem",
-                "BrumeService", "BrumeServer", "BrumeKit", "BrumeAdmin", "CloudKit", "BrumeTestKit",
+                "BrumeLock", "BrumeRandom", "BrumeModel", "BrumeEncryption", "BrumeRecord", "BrumeProtocol",
+                "BrumeStore", "BrumeSystem", "BrumeService", "BrumeServer", "BrumeKit", "BrumeAdmin", "CloudKit",
+                "BrumeTestKit",
             ]),
         tests(
             "BrumeTestingTests",
