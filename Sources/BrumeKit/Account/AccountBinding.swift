@@ -18,6 +18,8 @@ final class AccountBinding: Sendable {
     let downloadTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
     /// The ids of uploads that are under way.
     let uploadsUnderWay = Lock<Set<UploadID>>([])
+    /// The account's keys, as far as this device has them.
+    let keys = AccountKeys()
     private let state = Lock(State())
 
     private struct State {
@@ -55,6 +57,7 @@ final class AccountBinding: Sendable {
 
     /// The container is done with this account.
     func end() {
+        keys.end()
         let session = state.withLock { state in
             state.isEnded = true
             state.formerUser = state.session?.currentUser

@@ -25,13 +25,18 @@ public struct BrumeConfiguration: Hashable, Sendable {
     public var container: String?
     /// The environment of the container.
     public var environment: Environment
-    /// The folder for the device's id, made when it is missing; nil: `~/.local/state/brume`.
+    /// The folder for the device's id, its encryption keys and what it caches, made when it is missing; nil:
+    /// `~/.local/state/brume`.
     ///
     /// One process at a time: a folder is a device, and a device has one stream of notifications. Of two processes that
     /// listen with one folder each takes the stream from the other every 30 seconds and misses what comes meanwhile;
     /// the one that it was taken from says so on the standard error output. Calls are not affected. Give each process a
     /// folder of its own.
     public var stateFolder: String?
+
+    /// How the account's other devices show this one among those that have its encryption keys; nil: the machine's host
+    /// name. It is encrypted for these devices, and cut after 200 bytes of UTF-8.
+    public var deviceName: String?
 
     /// How long after the last change that an app adds a `CKSyncEngine` sends by itself; after five times as long,
     /// changes that are added without a pause don't put it off. A second by default.

@@ -1,0 +1,114 @@
+internal import BrumeEncryption
+internal import BrumeLock
+
+/// An account's keys on this device, for as long as the account is the container's.
+///
+/// What is in memory goes with the account; what is on the disk stays, since it is this device's, and is there when
+/// the account comes back. One operation runs at a time.
+final class AccountKeys: Sendable {
+    typealias Machine = AccountKeysStateMachine
+
+    private struct State {
+        /// Nil before the first look, and when it has to look again.
+        var identity: Identity?
+        /// Counts the times that it has to look again: what an operation found that began before is out of date.
+        var generation: UInt64 = 0
+        var isEnded = false
+    }
+
+    private let driver: AccountKeysDriver
+    private let state = Lock(State())
+    private let turns = TransferTurns(limit: 1)
+
+    init(disk: any KeyDisk = RealKeyDisk()) { driver = AccountKeysDriver(disk: disk) }
+
+    // MARK: For what encrypts
+
+    /// The account's identity, to encrypt with: from memory, else from the server's statements and this device's
+    /// files. An account that has none gets one, with this device and a new recovery code.
+    ///
+    /// - Throws: `accountTemporarilyUnavailable` where this device does not have the account's keys; `notAuthenticated`
+    ///   without an account; what calls to the server throw.
+    func identity(for account: AccountBinding) async throws(CKError) -> Identity {
+        guard let identity = try await identity(.identity, for: account) else {
+            throw AccountKeysFailure.notSetUp.error
+        }
+        return identity
+    }
+
+    /// The account's identity, to decrypt with; nil where the account has none. Makes none.
+    ///
+    /// - Throws: The same as ``identity(for:)``.
+    func identityIfAny(for account: AccountBinding) async throws(CKError) -> Identity? {
+        try await identity(.look, for: account)
+    }
+
+    private func identity(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Identity? {
+        if let identity = remembered { return identity }
+        return try await turns.run { () async throws(CKError) in
+            // Another operation may have found it meanwhile.
+            if let identity = remembered { return identity }
+            switch try await perform(goal, for: account).standing {
+            case .available(let identity): return identity
+            case .notSetUp: return nil
+            case .noKeys(let absence, _): throw AccountKeysFailure.noKeys(absence).error
+            case .conflict: throw AccountKeysFailure.conflict.error
+            }
+        }
+    }
+
+    /// Looks at the account's statements again at the next need: the server refused something as too old, or a key is
+    /// missing here.
+    func statementsMayHaveChanged() {
+        state.withLock { state in
+            state.identity = nil
+            state.generation += 1
+        }
+    }
+
+    /// The container has another account now. Nothing is remembered any more.
+    func end() {
+        state.withLock { state in
+            state.identity = nil
+            state.isEnded = true
+        }
+    }
+
+    private var remembered: Identity? { state.withLock { $0.identity } }
+
+    // MARK: For the app
+
+    /// What an operation found and brought.
+    struct Report: Sendable {
+        let standing: Machine.Standing
+        /// The keys under which the account's statements list this device.
+        let listedAs: PublicKeys?
+        /// A code to hand out, where the operation was for one.
+        let code: RecoveryCode?
+    }
+
+    /// Looks at the account's statements, and does what the operation is for.
+    func run(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Report {
+        try await turns.run { () async throws(CKError) in try await perform(goal, for: account) }
+    }
+
+    private func perform(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Report {
+        let generation = state.withLock { $0.generation }
+        let end = try await driver.run(goal, for: account)
+        state.withLock { state in
+            guard !state.isEnded else { return }
+            // What another operation found before may not hold any more, whatever this one came to.
+            state.identity = nil
+            if state.generation == generation, case .available(let identity) = end.standing {
+                state.identity = identity
+            }
+        }
+        switch end.outcome {
+        case .failed(let failure): throw failure.error
+        case .looked, .code:
+            guard let standing = end.standing else { preconditionFailure("an operation ended before it looked") }
+            let code: RecoveryCode? = if case .code(let code) = end.outcome { code } else { nil }
+            return Report(standing: standing, listedAs: end.listedAs, code: code)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeProtocol
+internal import BrumeSystem
+internal import Foundation
+
+/// Does what ``AccountKeysStateMachine`` says, with the server and the disk.
+struct AccountKeysDriver: Sendable {
+    typealias Machine = AccountKeysStateMachine
+
+    private let disk: any KeyDisk
+    /// What touches the disk, which may take long.
+    private let files = DispatchQueue(label: "brume.keys")
+
+    init(disk: any KeyDisk) { self.disk = disk }
+
+    /// How an operation ended.
+    struct End: Sendable {
+        let outcome: Machine.Outcome
+        /// Nil where the operation failed before it had looked.
+        let standing: Machine.Standing?
+        /// The keys under which the account's statements list this device.
+        let listedAs: PublicKeys?
+    }
+
+    /// Runs an operation to its end.
+    ///
+    /// - Throws: What calls to the server throw; `internalError` where the key folder can't be used. What the device
+    ///   keeps is as it was before or after one of the machine's steps, and the next operation goes on from there.
+    func run(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> End {
+        let folder = try await folder(of: account)
+        let deviceName = account.configuration.resolvedDeviceName
+        for _ in 0..<KeyLimits.attemptsMax {
+            let loaded = try await onFiles(folder) { () throws(KeyFolderProblem) in try folder.load() }
+            let machine = Machine(goal: goal, kept: loaded.kept, scope: folder.place.scope, deviceName: deviceName)
+            if let end = try await run(machine, over: loaded.version, in: folder, for: account) { return end }
+        }
+        throw AccountKeysFailure.busy.error
+    }
+
+    /// Nil: another process wrote to the folder, so that it has to be read again.
+    private func run(
+        _ started: Machine, over version: KeyFolder.Version, in folder: KeyFolder, for account: AccountBinding
+    ) async throws(CKError) -> End? {
+        var (machine, version) = (started, version)
+        var action = machine.started()
+        while true {
+            switch action {
+            case .fetch(let number): action = machine.pageCame(try await fetch(after: number, for: account))
+            case .append(let request):
+                if let refusal = try await append(request, for: account) {
+                    action = machine.appendRefused(refusal)
+                } else {
+                    action = machine.appended()
+                }
+            case .write(let changes):
+                let before = version
+                let written = try await onFiles(folder) { () throws(KeyFolderProblem) in
+                    try folder.write(changes, over: before)
+                }
+                guard let written else { return nil }
+                version = written
+                action = machine.written()
+            case .finish(let outcome):
+                return End(outcome: outcome, standing: machine.standing, listedAs: machine.kept.listedAs)
+            }
+        }
+    }
+
+    /// The folder of the account's keys, which only the server can tell: whose token it is.
+    private func folder(of account: AccountBinding) async throws(CKError) -> KeyFolder {
+        let configuration = account.configuration
+        guard configuration.token != nil else { throw configuration.missingAccount }
+        guard let user = try await account.welcome().userRecordName else { throw .noAccount }
+        do throws(ConfigurationProblem) {
+            let scope = IdentityScope(
+                account: user, container: try configuration.sessionKey().container,
+                environment: configuration.environment.rawValue)
+            return KeyFolder(
+                stateFolder: try configuration.resolvedStateFolder(),
+                place: KeyPlace(server: try configuration.endpoint().name, scope: scope), disk: disk)
+        } catch {
+            throw CKError(.internalError, message: error.message)
+        }
+    }
+
+    // MARK: The server
+
+    private func fetch(after number: UInt32, for account: AccountBinding) async throws(CKError) -> StatementsPage {
+        try await account.call(.statementsFetch) { coder in
+            coder.encodeFetchStatementsRequest(after: number)
+        } decode: { (coder, bytes) throws(ServiceError) in
+            try coder.decodeFetchStatementsResponse(bytes)
+        }
+    }
+
+    /// Nil where the server has the statement; else why it does not take it.
+    private func append(
+        _ request: AppendStatementRequest, for account: AccountBinding
+    ) async throws(CKError) -> Machine.Refusal? {
+        do throws(CKError) {
+            // The same bytes have one effect however often they come.
+            try await account.call(.statementsAppend, effect: .onceByOperationID) { coder in
+                coder.encodeAppendStatementRequest(request)
+            } decode: { (coder, bytes) throws(ServiceError) in
+                try coder.decodeAppendStatementResponse(bytes)
+            }
+            return nil
+        } catch {
+            let code: ErrorCode
+            switch error.code {
+            case .serverRecordChanged: code = .serverRecordChanged
+            case .invalidArguments: code = .invalidArguments
+            case .limitExceeded: code = .limitExceeded
+            default: throw error
+            }
+            return Machine.Refusal(code: code, message: error.localizedDescription)
+        }
+    }
+
+    // MARK: The disk
+
+    /// Works on the folder, once no other process does.
+    private func onFiles<Value: Sendable>(
+        _ folder: KeyFolder, _ body: @escaping @Sendable () throws(KeyFolderProblem) -> KeyFolder.Attempt<Value>
+    ) async throws(CKError) -> Value {
+        for _ in 0..<KeyLimits.lockAttemptsMax {
+            let result = await withCheckedContinuation { continuation in
+                files.async { continuation.resume(returning: Result { () throws(KeyFolderProblem) in try body() }) }
+            }
+            switch result {
+            case .success(.done(let value)): return value
+            case .success(.locked): break
+            case .failure(let problem): throw CKError(.internalError, message: problem.message)
+            }
+            do {
+                try await Task.sleep(for: .milliseconds(KeyLimits.lockPauseMilliseconds))
+            } catch {
+                throw .cancelled
+            }
+        }
+        throw CKError(
+            .internalError, message: "another process holds the lock of \(folder.path); look what it waits for")
+    }
+}
+
+extension BrumeConfiguration {
+    /// How the account's other devices show this one.
+    var resolvedDeviceName: String {
+        if let deviceName, !deviceName.isEmpty { return deviceName }
+        let host = (try? FileSystem.read("/proc/sys/kernel/hostname", limit: 256)) ?? []
+        let name = String(decoding: host, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return name.isEmpty ? "device" : name
+    }
+}

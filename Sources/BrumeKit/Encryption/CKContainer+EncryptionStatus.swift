@@ -1,0 +1,44 @@
+extension CKContainer {
+    /// Brume's addition: whether this device can encrypt and decrypt for the account; see
+    /// ``CKContainer/encryptionStatus()``.
+    public enum EncryptionStatus: Hashable, Sendable {
+        /// This device has the account's keys.
+        case available
+        /// The account has no keys yet. The first device that encrypts something makes them, or
+        /// ``CKContainer/recoveryCode()``.
+        case notSetUp
+        /// The account has keys, and this device does not. ``CKContainer/useRecoveryCode(_:)`` lets it in.
+        case noKeys(Reason)
+        /// The server shows other keys of the account than this device knows, and nothing is encrypted or decrypted
+        /// with them before a person has decided.
+        ///
+        /// Either the account's owner began anew on another device (``CKContainer/resetEncryption()``): then the new
+        /// recovery code lets this device in. Or devices went on after the operator restored a backup; or the server
+        /// lies.
+        case conflict
+
+        /// Why a device does not have the account's keys.
+        public enum Reason: Hashable, Sendable {
+            /// It was never let in.
+            case notEnrolled
+            /// Another device removed it.
+            case removed
+            /// What the newest statement of the account's keys has for this device is damaged.
+            case unreadable
+        }
+    }
+}
+
+extension CKContainer.EncryptionStatus {
+    init(_ standing: AccountKeysStateMachine.Standing) {
+        self =
+            switch standing {
+            case .available: .available
+            case .notSetUp: .notSetUp
+            case .noKeys(.notEnrolled, _): .noKeys(.notEnrolled)
+            case .noKeys(.removed, _): .noKeys(.removed)
+            case .noKeys(.unreadable, _): .noKeys(.unreadable)
+            case .conflict: .conflict
+            }
+    }
+}
