@@ -134,9 +134,10 @@ struct AccountKeysStateMachine: Sendable {
         case .givingBack(let rest):
             let rest = rest.dropFirst()
             if let next = rest.first { return giveBack(next, of: rest) }
-            // What was refused because these were missing is tried again.
+            // What was refused because these were missing is tried again. Another device may have given them back, too,
+            // and gone on.
             refusal = nil
-            return reconcile()
+            return fetch()
         default: preconditionFailure("no statement was sent")
         }
     }

@@ -211,6 +211,22 @@ struct EncryptionEndToEndTests {
         #expect(try await haveOneIdentity(stranger, phone))
     }
 
+    @Test("are made once on a line that breaks, wherever it does")
+    func brokenLine() async throws {
+        let proxy = try FaultyProxy(to: server.port)
+        defer { proxy.close() }
+        for (number, byteCount) in stride(from: 1_000, through: 5_500, by: 500).enumerated() {
+            let token = try server.addAccount("user\(number)", email: "user\(number)@example.com")
+            proxy.add([.init(isDown: number % 2 == 0, byteCount: byteCount)])
+            let phone = server.device(token: token) { $0.server = proxy.address }
+            let recovery = try await phone.recoveryCode()
+            let laptop = server.device(token: token)
+            try await laptop.useRecoveryCode(recovery.text)
+            #expect(try await haveOneIdentity(phone, laptop))
+            #expect(try await phone.encryptionDevices().count == 2)
+        }
+    }
+
     @Test("that are damaged on the disk are an error that names the file, and no reason to make others")
     func damage() async throws {
         let phone = device("phone")
