@@ -30,9 +30,9 @@ extension CKContainer {
     /// Brume's addition: takes a device out of those that have the account's keys, which are replaced by new ones: it
     /// can't read what is encrypted from now on.
     ///
-    /// What it could read it may have kept. Have the operator revoke its token; and where it may know the recovery code,
-    /// replace that, too (``replaceRecoveryCode()``): with both it would let itself in again. The device that made the
-    /// code knows it until it has handed it out. Does nothing where another device has removed it meanwhile.
+    /// What it could read it may have kept. Have the operator revoke its token; and where it may know the recovery
+    /// code, replace that, too (``replaceRecoveryCode()``): with both it would let itself in again. The device that
+    /// made the code knows it until it has handed it out. Does nothing where another device has removed it meanwhile.
     ///
     /// - Throws: `invalidArguments` for the device that asks; `unknownItem` for one that the account never had;
     ///   `accountTemporarilyUnavailable` where this device does not have the account's keys; else as

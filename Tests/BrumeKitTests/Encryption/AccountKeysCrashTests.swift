@@ -96,6 +96,22 @@ struct AccountKeysCrashTests {
         #expect(broken > 20)
     }
 
+    @Test("a device that follows a person to new keys does so, wherever it was interrupted")
+    func following() throws {
+        var code: RecoveryCode?
+        let broken = try eachFault { world in
+            try world.phone.run(.identity)
+            code = try world.laptop.code(.beginAnew)
+        } _: { world in
+            try world.phone.run(.useCode(#require(code)))
+        } check: { world in
+            try world.phone.run(.useCode(#require(code)))
+            #expect(try world.phone.identityKeys() == world.laptop.identityKeys())
+            #expect(try KeysDevice.are([world.laptop, world.phone], listedAt: world.desk))
+        }
+        #expect(broken > 20)
+    }
+
     @Test("a code that was replaced is good no more, and the new one is had by asking again")
     func replacing() throws {
         var old: RecoveryCode?

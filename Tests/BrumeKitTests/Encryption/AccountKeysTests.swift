@@ -69,6 +69,36 @@ struct AccountKeysTests {
         #expect(try phone.kept().kept.code == nil)
     }
 
+    @Test("do not come with a code that another device has replaced meanwhile")
+    func staleCode() throws {
+        let (phone, _) = try phone()
+        guard case .done(.some) = try phone.folder.write([.code(RecoveryCode())], over: phone.kept().version) else {
+            throw Steps.Broken()
+        }
+        #expect(try phone.failure(.takeCode) == .codeNotHere)
+        #expect(try phone.kept().kept.code == nil)
+    }
+
+    @Test("that lost the race stay lost, also where the device ended then and the server forgot the winner's")
+    func lostRace() throws {
+        let (phone, laptop) = (device("phone"), device("laptop"))
+        try laptop.run(.identity)
+        try phone.run(.look)
+        let keys = KeyPairs(seed: .random())
+        let lost = try Identity.first(
+            scope: desk.scope, device: keys.publicKeys, deviceName: "phone", code: RecoveryCode())
+        let pending = PendingStatement(signed: lost.signed, device: keys)
+        guard case .done(.some) = try phone.folder.write([.pending(pending)], over: phone.kept().version) else {
+            throw Steps.Broken()
+        }
+        let winner = desk.statements
+        desk.statements = []
+        #expect(try absence(phone) == .notEnrolled)
+        let isGivenBack = desk.statements == winner
+        #expect(isGivenBack)
+        #expect(try phone.kept().kept.pending == nil)
+    }
+
     @Test("of two devices that make them at once are the first one's, and the other asks to be let in")
     func race() throws {
         let (phone, laptop) = (device("phone"), device("laptop"))
