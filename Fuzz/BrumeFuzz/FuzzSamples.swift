@@ -1,6 +1,7 @@
 internal import BrumeModel
 internal import BrumeRecord
 internal import BrumeStore
+internal import BrumeTestKit
 
 /// Values with something in every place, for the corpus to start with.
 enum FuzzSamples {
@@ -9,13 +10,15 @@ enum FuzzSamples {
     static let zone = ZoneID(name: "Notes", owner: "__defaultOwner__")
     static let operationID = [UInt8](1...16)
 
-    static let values: [FieldValue] = [
+    private static let plainValues: [FieldValue] = [
         .string("a\0b é"), .int64(.min), .double(-0.0), .bytes([0, 255]), .date(-1.5),
         .location(Location(latitude: 48.2, longitude: 16.37)),
         .reference(Reference(recordName: "r1", deletesSelf: true)), .strings(["", "b"]), .int64s([0, .max]),
         .doubles([1.5]), .bytesList([[], [1]]), .dates([0]), .locations([Location(latitude: 0, longitude: 0)]),
         .references([Reference(recordName: "r1", deletesSelf: true)]), .emptyList,
     ]
+
+    static let values = plainValues + EncryptedSamples.kinds.map { EncryptedSamples.value($0) }
 
     static var modifyRequest: ModifyRecordsRequest<DecodedFields> {
         var fields: DecodedFields = [:]

@@ -355,4 +355,6 @@ package enum Limits {
     /// 10).
     package static let entriesPerRing = 16_384
     package static let bytesPerRing = 64 * 1024 * 1024
+    /// Keys that a ring can have one after the other: each entry has one.
+    package static let keysPerRing = UInt32(entriesPerRing)
 }

@@ -61,7 +61,7 @@ package enum NaivePredicate {
         case .field(let name):
             switch record.fields[name] {
             // Queries take them for missing.
-            case .asset, .assets: return nil
+            case .asset, .assets, .encrypted: return nil
             case let value: return value
             }
         case .recordID: return reference(record.system.name)

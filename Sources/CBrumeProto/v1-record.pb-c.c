@@ -1447,7 +1447,7 @@ const ProtobufCMessageDescriptor brume__v1__empty_list__descriptor =
   (ProtobufCMessageInit) brume__v1__empty_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[17] =
+static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[30] =
 {
   {
     "string_value",
@@ -1653,6 +1653,162 @@ static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[17] =
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "encrypted_string",
+    33,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_string),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_int64",
+    34,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_int64),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_double",
+    35,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_double),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_bytes",
+    36,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_bytes),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_date",
+    37,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_date),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_location",
+    38,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_location),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_string_list",
+    40,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_string_list),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_int64_list",
+    41,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_int64_list),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_double_list",
+    42,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_double_list),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_bytes_list",
+    43,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_bytes_list),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_date_list",
+    44,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_date_list),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_location_list",
+    45,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_location_list),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_empty_list",
+    47,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_empty_list),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__value__field_indices_by_name[] = {
   16,   /* field[16] = asset_list */
@@ -1664,6 +1820,19 @@ static const unsigned brume__v1__value__field_indices_by_name[] = {
   9,   /* field[9] = double_list */
   2,   /* field[2] = double_value */
   14,   /* field[14] = empty_list */
+  20,   /* field[20] = encrypted_bytes */
+  26,   /* field[26] = encrypted_bytes_list */
+  21,   /* field[21] = encrypted_date */
+  27,   /* field[27] = encrypted_date_list */
+  19,   /* field[19] = encrypted_double */
+  25,   /* field[25] = encrypted_double_list */
+  29,   /* field[29] = encrypted_empty_list */
+  18,   /* field[18] = encrypted_int64 */
+  24,   /* field[24] = encrypted_int64_list */
+  22,   /* field[22] = encrypted_location */
+  28,   /* field[28] = encrypted_location_list */
+  17,   /* field[17] = encrypted_string */
+  23,   /* field[23] = encrypted_string_list */
   8,   /* field[8] = int64_list */
   1,   /* field[1] = int64_value */
   12,   /* field[12] = location_list */
@@ -1673,10 +1842,13 @@ static const unsigned brume__v1__value__field_indices_by_name[] = {
   7,   /* field[7] = string_list */
   0,   /* field[0] = string_value */
 };
-static const ProtobufCIntRange brume__v1__value__number_ranges[1 + 1] =
+static const ProtobufCIntRange brume__v1__value__number_ranges[4 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 33, 17 },
+  { 40, 23 },
+  { 47, 29 },
+  { 0, 30 }
 };
 const ProtobufCMessageDescriptor brume__v1__value__descriptor =
 {
@@ -1686,10 +1858,10 @@ const ProtobufCMessageDescriptor brume__v1__value__descriptor =
   "Brume__V1__Value",
   "brume.v1",
   sizeof(Brume__V1__Value),
-  17,
+  30,
   brume__v1__value__field_descriptors,
   brume__v1__value__field_indices_by_name,
-  1,  brume__v1__value__number_ranges,
+  4,  brume__v1__value__number_ranges,
   (ProtobufCMessageInit) brume__v1__value__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -1,4 +1,5 @@
 import BrumeModel
+import BrumeTestKit
 import CBrumeProto
 import Testing
 
@@ -50,6 +51,15 @@ struct NotificationFieldsTests {
         let found = fields(of: bytes, ["n", "p", "z"])
         #expect(found.values == ["n": .int64(1)])
         #expect(found.isPruned)
+    }
+
+    @Test("assets and encrypted values are left out") func opaque() {
+        let asset = Asset(checksum: AssetChecksum([UInt8](repeating: 1, count: 32))!, byteCount: 1, generation: 1)
+        for value in EncryptedSamples.kinds.map({ EncryptedSamples.value($0) }) + [.asset(asset), .assets([asset])] {
+            let found = fields(of: record(["a": value, "n": .int64(1)]), ["a", "n"])
+            #expect(found.values == ["n": .int64(1)])
+            #expect(found.isPruned)
+        }
     }
 
     @Test("a text is cut at 100 characters, and a character of any size at 1,024 bytes")

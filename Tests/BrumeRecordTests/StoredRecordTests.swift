@@ -122,6 +122,27 @@ struct StoredRecordTests {
         }
     }
 
+    @Test("an encrypted value holds neither an asset nor a reference, and queries take it for missing")
+    func encryptedValues() throws {
+        for kind in EncryptedSamples.kinds {
+            let field = StoredRecord.encodeField(key: "k", value: EncryptedSamples.value(kind, contentBytes: 3_000))
+            let record = StoredRecord.encode(SystemFields(name: "r", type: "T"), fields: [field])
+            try record.withUnsafeBytes { bytes in
+                #expect(!StoredRecord.holdsAssets(bytes) && StoredRecord.haveSameAssets(bytes, bytes))
+                let summary = try StoredRecord.summary(of: bytes)
+                #expect(!summary.holdsAssets && !summary.refersToOthers)
+                var reader = StoredRecordReader(bytes)
+                while let element = reader.next() {
+                    guard case .field(_, let content) = element else { continue }
+                    guard case .opaque = StoredRecordReader.value(ofField: content) else {
+                        Issue.record("\(kind) is looked into")
+                        continue
+                    }
+                }
+            }
+        }
+    }
+
     @Test("bytes that are no record are an error")
     func damage() {
         func record(_ field: ProtoBytes) -> [UInt8] { ProtoBytes().text(1, "n").message(15, field).bytes }

@@ -257,7 +257,7 @@ extension OutgoingRecord {
         switch result.outcome {
         case .record(var saved):
             let isSame = saved.system.name == record.recordID.recordName && saved.system.type == record.recordType
-            if result.fieldsOmitted { saved.fields = sent.fields }
+            if result.fieldsOmitted { saved.fields = sent.fieldsWithSealed }
             let made = CKRecord.make(
                 saved, zoneID: record.recordID.zoneID, context: context, contents: sent.contents)
             guard isSame, let answer = made else {

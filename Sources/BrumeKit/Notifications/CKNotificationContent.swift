@@ -104,7 +104,9 @@ struct CKNotificationContent: Sendable {
             kind = .query(
                 Query(
                     recordID: CKRecord.ID(recordName: change.recordName, zoneID: zoneID), reason: reason,
-                    fields: asksForFields ? change.fields : nil, scope: CKDatabaseScope(change.database)))
+                    // An encrypted value comes from no server of ours, and no app could be shown it.
+                    fields: asksForFields ? change.fields.filter { !FieldKind($0.value).isEncrypted } : nil,
+                    scope: CKDatabaseScope(change.database)))
             isPruned = change.isPruned
         }
         alert = CKNotificationAlert(event.notificationInfo)

@@ -29,9 +29,10 @@ extension FieldValue {
         case .locations(let list): return list.map { FieldValue.location($0).payload }
         case .references(let list): return list.map { FieldValue.reference($0).payload }
         case .emptyList: return [Any]()
-        // No server of ours sends any in a notification.
+        // No server of ours sends any of these in a notification.
         case .asset(let asset): return ["asset": asset.checksum.description]
         case .assets(let list): return list.map { FieldValue.asset($0).payload }
+        case .encrypted(let value): return ["encrypted": value.plainTypeText]
         }
     }
 

@@ -89,6 +89,9 @@ extension CKRecord {
         return CKShare(recordID: id, state: state, details: CKShareState(root: "", base: base))
     }
 
+    /// The encrypted fields that are not open here, by key.
+    package var sealedFields: [FieldKey: EncryptedValue] { snapshot.sealed }
+
     /// Begins a save: takes what the record holds now.
     package func outgoing() -> OutgoingRecord {
         guard let share = self as? CKShare else { return OutgoingRecord(record: self, sent: snapshot, share: nil) }

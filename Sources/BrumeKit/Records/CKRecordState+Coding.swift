@@ -20,6 +20,7 @@ private enum ArchiveKey {
     static let assetKeys = "AssetKeys"
     static let assetPaths = "AssetPaths"
     static let listKeys = "AssetListKeys"
+    static let sealed = "SealedFields"
     static let encrypted = "EncryptedFields"
     static let encryptedEdits = "ChangedEncryptedKeys"
     static let refused = "Refused"
@@ -36,6 +37,9 @@ extension CKRecordState {
 
     func encodeFields(with coder: NSCoder) {
         fields.encode(with: coder, forKey: ArchiveKey.fields)
+        if !sealed.isEmpty {
+            sealed.mapValues { FieldValue.encrypted($0) }.encode(with: coder, forKey: ArchiveKey.sealed)
+        }
         local.encodeFields(with: coder)
         coder.encodeIfPresent(edits.keys.sorted(), forKey: ArchiveKey.changedKeys)
         coder.encode(parentEdit != nil, forKey: ArchiveKey.isParentChanged)
@@ -58,6 +62,7 @@ extension CKRecordState {
         let changedKeys = coder.stringsIfPresent(forKey: ArchiveKey.changedKeys) ?? []
         guard changedKeys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
         guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.fields) else { return nil }
+        guard let sealed = [String: FieldValue](coder: coder, forKey: ArchiveKey.sealed) else { return nil }
         var base: Base?
         if let version = Version(coder: coder, prefix: ArchiveKey.basePrefix) {
             guard
@@ -71,7 +76,8 @@ extension CKRecordState {
         self.init(
             version: Version(coder: coder, prefix: ""), parent: name(ArchiveKey.parent), share: share, fields: fields,
             changedKeys: changedKeys, isParentChanged: coder.boolIfPresent(forKey: ArchiveKey.isParentChanged) ?? false,
-            isShareChanged: share != nil && coder.boolIfPresent(forKey: ArchiveKey.isShareSaved) != true, base: base)
+            isShareChanged: share != nil && coder.boolIfPresent(forKey: ArchiveKey.isShareSaved) != true, base: base,
+            sealed: sealed.compactMapValues { if case .encrypted(let value) = $0 { value } else { nil } })
         guard hasValidNames else { return nil }
         guard let local = LocalFields(coder: coder) else { return nil }
         self.local = local
@@ -189,7 +195,9 @@ extension [String: FieldValue] {
         guard let data = coder.dataIfPresent(forKey: key),
             let record = try? [UInt8](data).withUnsafeBytes({ try StoredRecord.decode($0) }),
             CKRecord.holdsValidNames(record),
-            record.fields.keys.allSatisfy({ CKRecord.problem(withKey: $0) == nil })
+            record.fields.keys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }),
+            // The one place for encrypted values: elsewhere an app would be shown them.
+            record.fields.values.allSatisfy({ FieldKind($0).isEncrypted == (key == ArchiveKey.sealed) })
         else { return nil }
         self = record.fields
     }

@@ -26,6 +26,9 @@ struct CKRecordState: Sendable {
     private(set) var version: Version?
     private(set) var base: Base?
     private(set) var fields: [String: FieldValue] = [:]
+    /// Encrypted values of the fetched version that are not open here. No app sees them, and a save that neither sets
+    /// nor removes their keys leaves them on the server as they are.
+    private(set) var sealed: [String: EncryptedValue] = [:]
     private(set) var parent: String?
 
     /// Each key that was set or removed since the last fetch or save, with the number of its latest edit.
@@ -54,15 +57,34 @@ struct CKRecordState: Sendable {
         self.version = version
         self.parent = parent
         self.share = share
-        self.fields = fields
-        base = Base(version: version, parent: parent, share: share, fields: fields)
+        (self.fields, sealed) = Self.split(fields)
+        base = Base(version: version, parent: parent, share: share, fields: self.fields)
+    }
+
+    /// The fields of an answer, and apart from them those that are encrypted.
+    private static func split(
+        _ answer: [String: FieldValue]
+    ) -> (fields: [String: FieldValue], sealed: [String: EncryptedValue]) {
+        var (fields, sealed) = (answer, [String: EncryptedValue]())
+        for (key, value) in answer {
+            guard case .encrypted(let encrypted) = value else { continue }
+            sealed[key] = encrypted
+            fields[key] = nil
+        }
+        return (fields, sealed)
+    }
+
+    /// All fields, encrypted ones included.
+    var fieldsWithSealed: [String: FieldValue] {
+        sealed.isEmpty ? fields : fields.merging(sealed.mapValues { .encrypted($0) }) { field, _ in field }
     }
 
     /// A record of an archive. `base` is nil when only the system fields were archived.
     init(
         version: Version?, parent: String?, share: String?, fields: [String: FieldValue], changedKeys: [String],
-        isParentChanged: Bool, isShareChanged: Bool, base: Base?
+        isParentChanged: Bool, isShareChanged: Bool, base: Base?, sealed: [String: EncryptedValue]
     ) {
+        self.sealed = sealed
         self.version = version
         self.parent = parent
         self.share = share
@@ -78,6 +100,7 @@ struct CKRecordState: Sendable {
     mutating func set(_ value: FieldValue?, forKey key: String) {
         editCount += 1
         fields[key] = value
+        sealed[key] = nil
         local.assets[key] = nil
         local.refused[.field(key)] = nil
         edits[key] = editCount
@@ -157,10 +180,14 @@ struct CKRecordState: Sendable {
         contents.merge(sent.contents)
         edits = edits.filter { $0.value > sent.editCount }
         if let edit = parentEdit, edit <= sent.editCount { parentEdit = nil }
-        let known = savedFields ?? sent.fields
-        if savedFields != nil {
+        var known = sent.fields
+        if let savedFields {
+            (known, sealed) = Self.split(savedFields)
             var merged = known
-            for key in edits.keys { merged[key] = fields[key] }
+            for key in edits.keys {
+                merged[key] = fields[key]
+                sealed[key] = nil
+            }
             fields = merged
         }
         if parentEdit == nil { parent = savedParent }

@@ -43,6 +43,7 @@ extension FieldValue {
         case .emptyList: [String]()
         case .asset(let value): CKAsset(value)
         case .assets(let values): values.map { CKAsset($0) }
+        case .encrypted: preconditionFailure("an encrypted value is shown to an app, though no key opened it")
         }
     }
 
@@ -79,7 +80,8 @@ extension FieldValue {
             self = .references(try Self.each(elements) { if case .reference(let value) = $0 { value } else { nil } })
         case .asset:
             self = .assets(try Self.each(elements) { if case .asset(let value) = $0 { value } else { nil } })
-        case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .assets, .emptyList:
+        case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .assets, .emptyList,
+            .encrypted:
             throw UnsupportedFieldValue(reason: "a list can't hold lists; store each inner list under a key of its own")
         }
     }

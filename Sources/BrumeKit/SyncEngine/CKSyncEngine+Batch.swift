@@ -171,6 +171,7 @@ extension FieldValue {
         case .emptyList: overhead
         case .asset(let value): asset(value)
         case .assets(let values): values.reduce(overhead) { $0 + asset($1) }
+        case .encrypted(let value): value.bytes.count + overhead
         }
     }
 }

@@ -116,6 +116,7 @@ package struct PredicateText {
         case .emptyList: put("{}")
         case .asset(let asset): put("the asset \(asset.checksum)")
         case .assets(let assets): write(assets.map { .asset($0) })
+        case .encrypted: put("(encrypted)")
         }
     }
 

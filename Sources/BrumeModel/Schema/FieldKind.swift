@@ -1,4 +1,5 @@
-/// What kind of value a field holds. Raw values are the numbers of `brume.v1.Value`'s members.
+/// What kind of value a field holds. Raw values are the numbers of `brume.v1.Value`'s members: that of an encrypted
+/// kind is 32 more than that of its plain one.
 package enum FieldKind: UInt8, Hashable, Sendable, CaseIterable {
     case string = 1
     case int64 = 2
@@ -17,6 +18,21 @@ package enum FieldKind: UInt8, Hashable, Sendable, CaseIterable {
     case emptyList = 15
     case asset = 16
     case assets = 17
+    case encryptedString = 33
+    case encryptedInt64 = 34
+    case encryptedDouble = 35
+    case encryptedBytes = 36
+    case encryptedDate = 37
+    case encryptedLocation = 38
+    case encryptedStrings = 40
+    case encryptedInt64s = 41
+    case encryptedDoubles = 42
+    case encryptedBytesList = 43
+    case encryptedDates = 44
+    case encryptedLocations = 45
+    case encryptedEmptyList = 47
+
+    private static let encryptionOffset: UInt8 = 32
 
     package init(_ value: FieldValue) {
         self =
@@ -38,9 +54,25 @@ package enum FieldKind: UInt8, Hashable, Sendable, CaseIterable {
             case .emptyList: .emptyList
             case .asset: .asset
             case .assets: .assets
+            case .encrypted(let value): value.kind.encrypted!
             }
     }
 
+    package var isEncrypted: Bool { rawValue > Self.encryptionOffset }
+
+    /// The kind of such a value once it is encrypted; nil for references and assets, which never are, and for what is
+    /// encrypted already.
+    package var encrypted: FieldKind? {
+        isEncrypted ? nil : FieldKind(rawValue: rawValue + Self.encryptionOffset)
+    }
+
+    /// The kind of the value that is encrypted; nil for a plain kind.
+    package var decrypted: FieldKind? {
+        isEncrypted ? FieldKind(rawValue: rawValue - Self.encryptionOffset) : nil
+    }
+
     /// As the schema language spells the type of such a value.
-    package var schemaText: String { SchemaFieldType(learnedFrom: self)?.text ?? "an empty list" }
+    package var schemaText: String {
+        SchemaFieldType(learnedFrom: self)?.text ?? (isEncrypted ? "an encrypted empty list" : "an empty list")
+    }
 }

@@ -11,10 +11,11 @@ package enum SaveVerdict: Equatable, Sendable {
 /// refused (``Schema/refusal(of:)``).
 ///
 /// A value whose type differs from the schema's is always refused; an unknown type or field is refused only when the
-/// schema may not learn.
+/// schema may not learn. A public database has no encrypted values: nobody would have its keys.
 package struct SaveChecker {
     private let schema: Schema
     private let place: SchemaPlace
+    private let scope: DatabaseScope
     package private(set) var lesson = SchemaLesson()
     /// The type that was looked up last, with its fields, which are nil when the schema has no such type. Most requests
     /// save records of one type.
@@ -22,9 +23,11 @@ package struct SaveChecker {
     /// The number of fields that were noted, repetitions included.
     private var notedCount = 0
 
-    package init(_ schema: Schema, in place: SchemaPlace) {
+    /// - Parameter scope: That of the database that the records are saved in.
+    package init(_ schema: Schema, in place: SchemaPlace, scope: DatabaseScope = .private) {
         self.schema = schema
         self.place = place
+        self.scope = scope
         known = ("", nil)
     }
 
@@ -40,16 +43,24 @@ package struct SaveChecker {
             guard place.learns else { return .refused(Schema.unknownType(name, in: place)) }
             // Its name is checked by the engine, whose message says more.
             if Names.problemWithRecordType(name) != nil { return .fits }
+            var refusal: ServiceError?
             lesson.note(type: name)
             fields { key, kind in
+                refusal = publicRefusal(of: kind, key)
+                if refusal != nil { return false }
                 learn(kind, of: key, in: name)
                 return mayNoteMore
             }
+            if let refusal { return .refused(refusal) }
             return notedCount < Limits.fieldsTaughtPerRequest ? .teaches : .refused(Schema.tooMuchToLearn)
         }
         var verdict = SaveVerdict.fits
         var next = 0
         fields { key, kind in
+            if let refusal = publicRefusal(of: kind, key) {
+                verdict = .refused(refusal)
+                return false
+            }
             let found = SortedSearch.firstIndex(from: next, count: knownFields.count) {
                 ByteOrder.compare(knownFields[$0].name, key)
             }
@@ -68,6 +79,12 @@ package struct SaveChecker {
             return mayNoteMore
         }
         return notedCount < Limits.fieldsTaughtPerRequest ? verdict : .refused(Schema.tooMuchToLearn)
+    }
+
+    /// Why a record of a public database can't have a value of such a kind, or nil.
+    private func publicRefusal(of kind: FieldKind, _ key: UnsafeRawBufferPointer) -> ServiceError? {
+        guard kind.isEncrypted, scope == .public else { return nil }
+        return Schema.encryptedInPublic(String(decoding: key, as: UTF8.self))
     }
 
     /// False once the lesson has more fields than the schema has room for: it will be refused, whatever else it has.
@@ -106,10 +123,26 @@ extension Schema {
                 + place.remedy("define it"))
     }
 
+    fileprivate static func encryptedInPublic(_ field: String) -> ServiceError {
+        ServiceError(
+            .invalidArguments,
+            "the field '\(field)' is encrypted, and a public database has no encrypted values, since everybody reads it; "
+                + "save the value as it is, or in a private database")
+    }
+
     fileprivate static func conflict(
         _ field: RecordTypeSchema.Field, in type: String, sent kind: FieldKind, _ place: SchemaPlace
     ) -> ServiceError {
-        ServiceError(
+        if field.type.isEncrypted != kind.isEncrypted {
+            let remedy =
+                field.type.isEncrypted
+                ? "is encrypted; set it with encryptedValues" : "is not encrypted; set it without encryptedValues"
+            return ServiceError(
+                .invalidArguments,
+                "invalid attempt to set value type \(kind.schemaText) for field '\(field.name)' of record type \(type), which "
+                    + "\(remedy), or use another field: what \(place.name) says of it stays")
+        }
+        return ServiceError(
             .invalidArguments,
             "invalid attempt to set value type \(kind.schemaText) for field '\(field.name)' of record type \(type), defined to "
                 + "be: \(field.type.text); send that type, or use another field: the type of a field in \(place.name) stays"

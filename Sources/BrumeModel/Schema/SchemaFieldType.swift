@@ -46,7 +46,7 @@ package struct SchemaFieldType: Hashable, Sendable {
 
     package let element: Element
     package let isList: Bool
-    /// Encrypted by the client: the server can't look into it.
+    /// Encrypted by devices: the server can't look into it.
     package let isEncrypted: Bool
     package let preference: Preference?
 
@@ -61,8 +61,17 @@ package struct SchemaFieldType: Hashable, Sendable {
         self.preference = preference
     }
 
-    /// The type that the first value of a field gives it; nil for an empty list, which says nothing.
+    /// The type that the first value of a field gives it; nil for an empty list, encrypted or not, which says nothing.
     package init?(learnedFrom kind: FieldKind) {
+        if let decrypted = kind.decrypted {
+            guard let plain = SchemaFieldType(learnedFrom: decrypted) else { return nil }
+            self.init(plain.element, isList: plain.isList, isEncrypted: true)
+            return
+        }
+        self.init(learnedFromPlain: kind)
+    }
+
+    private init?(learnedFromPlain kind: FieldKind) {
         switch kind {
         case .string: self.init(.string)
         case .int64: self.init(.int64)
@@ -78,28 +87,29 @@ package struct SchemaFieldType: Hashable, Sendable {
         case .dates: self.init(.timestamp, isList: true)
         case .locations: self.init(.location, isList: true)
         case .references: self.init(.reference, isList: true)
-        case .emptyList: return nil
         case .asset: self.init(.asset)
         case .assets: self.init(.asset, isList: true)
+        default: return nil
         }
     }
 
     /// Whether a field of this type may hold such a value.
     ///
     /// A `NUMBER` holds integers and floating-point numbers; otherwise the types have to be the same. An encrypted
-    /// value comes as bytes, or as the type that it encrypts.
+    /// field holds nothing but encrypted values, and a plain one none: not even an empty list passes for the other.
     package func accepts(_ kind: FieldKind) -> Bool {
+        guard kind.isEncrypted == isEncrypted else { return false }
         guard let learned = SchemaFieldType(learnedFrom: kind) else { return isList }
         if learned.isList != isList { return false }
         if learned.element == element { return true }
-        if element == .number { return learned.element == .int64 || learned.element == .double }
-        return isEncrypted && learned.element == .bytes
+        return element == .number && (learned.element == .int64 || learned.element == .double)
     }
 
     /// Whether a query may compare a field of this type, or an element of it, with a value that is no list. Numbers
-    /// compare with numbers, and nothing with assets.
+    /// compare with numbers, and nothing with assets or with what is encrypted.
     package func compares(with kind: FieldKind) -> Bool {
-        guard let other = SchemaFieldType(learnedFrom: kind), !other.isList else { return false }
+        guard !isEncrypted, let other = SchemaFieldType(learnedFrom: kind), !other.isEncrypted, !other.isList
+        else { return false }
         switch element {
         case .asset: return false
         case .int64, .double, .number: return other.element == .int64 || other.element == .double

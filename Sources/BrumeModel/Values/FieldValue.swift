@@ -19,6 +19,8 @@ package enum FieldValue: Hashable, Sendable {
     case emptyList
     case asset(Asset)
     case assets([Asset])
+    /// Encrypted by a device; a list is one such value.
+    case encrypted(EncryptedValue)
 }
 
 /// A place on Earth: `CLLocation` as a value. Degrees and metres; the timestamp counts seconds since 2001.

@@ -5,8 +5,8 @@ internal import CBrumeProto
 /// (Documentation/CloudKit.md, Subscriptions).
 ///
 /// The record is read in place, and only what is carried is decoded, so a stored value costs no more time and memory
-/// than what a notification shows of it: lists, bytes and assets are left out without reading their elements, and texts
-/// are cut before they become strings.
+/// than what a notification shows of it: lists, bytes, assets and encrypted values are left out without reading what is
+/// in them, and texts are cut before they become strings.
 package struct NotificationFields: Equatable, Sendable {
     package private(set) var values: [String: FieldValue] = [:]
     /// Whether a value was left out or cut.
@@ -37,7 +37,7 @@ package struct NotificationFields: Equatable, Sendable {
         case .scalar(.double(let number)): values[key] = .double(number)
         case .scalar(.date(let date)): values[key] = .date(date)
         case .scalar(.location), .scalar(.reference): values[key] = Self.decoded(field)
-        case .scalar(.bytes), .list, .assets: isPruned = true
+        case .scalar(.bytes), .list, .opaque: isPruned = true
         case .missing: break
         }
     }

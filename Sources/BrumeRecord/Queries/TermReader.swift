@@ -43,6 +43,9 @@ package struct TermReader {
             }
         case BRUME__V1__VALUE__KIND_ASSET_VALUE, BRUME__V1__VALUE__KIND_ASSET_LIST:
             throw problem("is compared with an asset, and queries don't look at assets; compare another field")
+        case let kind where FieldKind(kind)?.isEncrypted == true:
+            throw problem(
+                "is compared with an encrypted value, and the server can't look into any; compare another field")
         case BRUME__V1__VALUE__KIND__NOT_SET:
             throw problem(
                 "is compared with a value without a kind that this server knows; send one of brume.v1.Value's")
@@ -61,7 +64,8 @@ package struct TermReader {
         case .string: isOrdered = true
         case .int64, .double, .date: isOrdered = comparison != .beginsWith
         case .bytes, .location, .reference: isOrdered = false
-        case .asset, .assets: preconditionFailure("an asset was read as what a field is compared with")
+        case .asset, .assets, .encrypted:
+            preconditionFailure("what queries don't look at was read as what a field is compared with")
         case .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references, .emptyList:
             throw problem("is compared with a list; compare with one value, or send a membership for IN")
         }

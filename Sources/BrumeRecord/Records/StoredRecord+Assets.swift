@@ -69,7 +69,9 @@ private struct AssetFieldReader {
             while let part = try field.next() {
                 guard part.number == 2 else { continue }
                 var value = WireReader(part.content)
-                guard let kind = try value.next(), kind.number >= UInt64(FieldKind.asset.rawValue) else { break }
+                guard let kind = try value.next(),
+                    kind.number == UInt64(FieldKind.asset.rawValue) || kind.number == UInt64(FieldKind.assets.rawValue)
+                else { break }
                 return kind
             }
         }

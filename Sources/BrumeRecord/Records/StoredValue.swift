@@ -5,8 +5,8 @@ package enum StoredValue {
     case missing
     case scalar(StoredScalar)
     case list(StoredList)
-    /// One asset, or a list of them: nobody looks into them here, and queries take the field for missing.
-    case assets
+    /// Assets, or what a device encrypted: nobody looks into them here, and queries take the field for missing.
+    case opaque
 }
 
 /// A value that is no list.
@@ -33,7 +33,7 @@ extension StoredValue {
             return
         }
         switch element.number {
-        case 16, 17: self = .assets
+        case 16, 17, 33...47: self = .opaque
         case 8...15 where element.isLengthDelimited:
             self = .list(StoredList(kind: UInt8(element.number), element.content))
         case 1...7:

@@ -40,9 +40,11 @@ package enum CanonicalValue {
         return count
     }
 
-    /// Whether the tag and the length of a length-delimited field have the shortest form.
+    /// Whether the tag and the length of a length-delimited field have the shortest form. The tag takes a second byte
+    /// from number 16 on; no message of ours has numbers that need a third.
     package static func isShortest(_ element: WireReader.Element) -> Bool {
-        element.isLengthDelimited && element.range.count == WireSize.message(element.content.count)
+        element.isLengthDelimited
+            && element.range.count == WireSize.message(element.content.count) + (element.number < 16 ? 0 : 1)
     }
 
     // MARK: Texts, bytes and lists
@@ -60,8 +62,13 @@ package enum CanonicalValue {
         case 13: areElements(content, isPlace)
         // A list without elements has no element type.
         case 15: content.isEmpty
-        default: false
+        default: isEncrypted(kind, content)
         }
+    }
+
+    private static func isEncrypted(_ kind: UInt64, _ content: UnsafeRawBufferPointer) -> Bool {
+        guard UInt8(exactly: kind).flatMap(FieldKind.init)?.isEncrypted == true else { return false }
+        return (try? EncryptedHeader(ofValue: content)) != nil
     }
 
     private static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -160,8 +160,11 @@ package enum FieldChecker {
         case BRUME__V1__VALUE__KIND_EMPTY_LIST:
             forgetUnknown(&value.pointee.empty_list.pointee.base)
             return nil
-        default:
-            return "has a value without a kind that this server knows; send one of the kinds of brume.v1.Value"
+        case let kind:
+            guard FieldKind(kind)?.isEncrypted == true else {
+                return "has a value without a kind that this server knows; send one of the kinds of brume.v1.Value"
+            }
+            return problem(encrypted: value.pointee.encrypted_string.rawBuffer)
         }
         if count == 0 { becomeEmptyList(value) }
         return nil
@@ -190,6 +193,20 @@ package enum FieldChecker {
             return "holds a location with something else than finite numbers"
         }
         return nil
+    }
+
+    private static func problem(encrypted bytes: UnsafeRawBufferPointer) -> String? {
+        do throws(EncryptedHeader.Problem) {
+            _ = try EncryptedHeader(ofValue: bytes)
+            return nil
+        } catch {
+            return switch error {
+            case .newer: "holds an encrypted value of a newer format, which needs a newer server; update the server"
+            case .malformed:
+                "holds \(bytes.count) bytes that are no encrypted value; send what devices encrypt, as "
+                    + "Documentation/EncryptionFormats.md says"
+            }
+        }
     }
 
     private static func problem(_ reference: UnsafeMutablePointer<Brume__V1__Reference>) -> String? {

@@ -41,6 +41,10 @@ extension MessageArena {
         case .asset(let asset):
             message.pointee.kind_case = BRUME__V1__VALUE__KIND_ASSET_VALUE
             message.pointee.asset_value = self.asset(asset)
+        case .encrypted(let value):
+            message.pointee.kind_case = Brume__V1__Value__KindCase(UInt32(FieldKind(.encrypted(value)).rawValue))
+            // All of these are bytes, in the same place.
+            message.pointee.encrypted_string = data(value.bytes)
         default:
             list(value, into: message)
         }
@@ -186,7 +190,9 @@ extension FieldValue {
             guard let assets = Self.all(list.values, list.n_values, { Asset($0!) }) else { return nil }
             self = assets.isEmpty ? .emptyList : .assets(assets)
         case BRUME__V1__VALUE__KIND_EMPTY_LIST: self = .emptyList
-        default: return nil
+        case let kind:
+            guard let plain = FieldKind(kind)?.decrypted else { return nil }
+            self = .encrypted(EncryptedValue(plain, value.pointee.encrypted_string.array))
         }
     }
 
@@ -200,6 +206,14 @@ extension FieldValue {
             values.append(value)
         }
         return values
+    }
+}
+
+extension FieldKind {
+    /// Nil for a value without a kind that this version knows.
+    package init?(_ kind: Brume__V1__Value__KindCase) {
+        guard let number = UInt8(exactly: kind.rawValue) else { return nil }
+        self.init(rawValue: number)
     }
 }
 

@@ -213,7 +213,7 @@ extension Shard {
         let identity = client.identity
         // A caller that may not save teaches nothing; the engine refuses it.
         guard case .account = identity.role else { return (request, SchemaLesson()) }
-        var checker = SaveChecker(schema(for: client), in: place(of: identity))
+        var checker = SaveChecker(schema(for: client), in: place(of: identity), scope: request.database)
         let access = request.database == .public ? access(of: identity, to: identity.publicDatabase) : nil
         var checked = request
         for zone in request.zones.indices {

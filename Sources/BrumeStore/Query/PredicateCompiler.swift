@@ -164,7 +164,8 @@ struct PredicateCompiler {
         case .locations(let places): (places.map { .location(latitude: $0.latitude, longitude: $0.longitude) }, true)
         case .references(let references): (references.map { .reference(arena.copy($0.recordName)) }, true)
         case .emptyList: ([], true)
-        case .asset, .assets: preconditionFailure("a predicate compares with an asset, though it was checked")
+        case .asset, .assets, .encrypted:
+            preconditionFailure("a predicate compares with what queries don't look at, though it was checked")
         }
     }
 }

@@ -78,6 +78,7 @@ extension FieldValue {
         case .int64, .double, .date, .emptyList: 10
         case .asset: 64
         case .assets(let assets): 4 + 64 * assets.count
+        case .encrypted(let value): 4 + value.bytes.count
         }
     }
 }

@@ -164,7 +164,7 @@ final class SubscriptionGroup {
         _ value: StoredValue, _ field: Field, _ meter: CostMeter, _ body: (SubscriptionPosting) -> Void
     ) -> Bool {
         switch value {
-        case .missing, .assets: break
+        case .missing, .opaque: break
         case .scalar(let scalar): lookUp(scalar, field, body)
         case .list(var list):
             // A hash of the element, one of each prefix length, and a search in the ranges.

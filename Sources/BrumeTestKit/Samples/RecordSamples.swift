@@ -3,7 +3,7 @@ internal import BrumeRecord
 
 /// A record with values of every kind and every extreme.
 package enum RecordSamples {
-    package static let values: [FieldValue] = [
+    private static let plainValues: [FieldValue] = [
         .string(""), .string("a\0b"), .string("é 🍎\n"), .string(String(repeating: "x", count: 300)),
         .int64(.min), .int64(.max), .int64(0), .int64(-1), .double(-0.0), .double(.greatestFiniteMagnitude),
         .double(.infinity), .double(.leastNonzeroMagnitude), .bytes([]), .bytes([0, 1, 255]), .date(0), .date(-0.0),
@@ -20,6 +20,12 @@ package enum RecordSamples {
         .emptyList, .asset(asset(1, byteCount: 0)),
         .assets([asset(2, byteCount: 1), asset(255, byteCount: 64 * 1024 * 1024 * 1024)]),
     ]
+
+    package static let values =
+        plainValues + EncryptedSamples.kinds.map { EncryptedSamples.value($0) } + [
+            EncryptedSamples.value(.bytes, contentBytes: 20_000),
+            EncryptedSamples.value(header: EncryptedSamples.header(isShared: true, keyNumber: Limits.keysPerRing)),
+        ]
 
     /// An asset that no server keeps.
     package static func asset(_ number: UInt8, byteCount: UInt64) -> Asset {

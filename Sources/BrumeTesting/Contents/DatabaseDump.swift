@@ -99,6 +99,7 @@ struct DatabaseDump {
         case .emptyList: "[]"
         case .asset(let asset): self.asset(asset)
         case .assets(let assets): list(assets, self.asset)
+        case .encrypted(let value): "(encrypted \(value.plainTypeText))"
         }
     }
 

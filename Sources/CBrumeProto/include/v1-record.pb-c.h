@@ -274,7 +274,20 @@ typedef enum {
   BRUME__V1__VALUE__KIND_REFERENCE_LIST = 14,
   BRUME__V1__VALUE__KIND_EMPTY_LIST = 15,
   BRUME__V1__VALUE__KIND_ASSET_VALUE = 16,
-  BRUME__V1__VALUE__KIND_ASSET_LIST = 17
+  BRUME__V1__VALUE__KIND_ASSET_LIST = 17,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_STRING = 33,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_INT64 = 34,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_DOUBLE = 35,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_BYTES = 36,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_DATE = 37,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_LOCATION = 38,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_STRING_LIST = 40,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_INT64_LIST = 41,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_DOUBLE_LIST = 42,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_BYTES_LIST = 43,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_DATE_LIST = 44,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_LOCATION_LIST = 45,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_EMPTY_LIST = 47
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__VALUE__KIND__CASE)
 } Brume__V1__Value__KindCase;
 
@@ -306,6 +319,24 @@ struct  Brume__V1__Value
     Brume__V1__EmptyList *empty_list;
     Brume__V1__Asset *asset_value;
     Brume__V1__AssetList *asset_list;
+    /*
+     * Values that devices encrypted (Documentation/EncryptionFormats.md, section 4), which the server can't open. The member
+     * says what is inside: its number is 32 more than that of the plain kind. A list is one value, also where it is empty;
+     * encrypted_empty_list is an empty one whose sender doesn't know the element type.
+     */
+    ProtobufCBinaryData encrypted_string;
+    ProtobufCBinaryData encrypted_int64;
+    ProtobufCBinaryData encrypted_double;
+    ProtobufCBinaryData encrypted_bytes;
+    ProtobufCBinaryData encrypted_date;
+    ProtobufCBinaryData encrypted_location;
+    ProtobufCBinaryData encrypted_string_list;
+    ProtobufCBinaryData encrypted_int64_list;
+    ProtobufCBinaryData encrypted_double_list;
+    ProtobufCBinaryData encrypted_bytes_list;
+    ProtobufCBinaryData encrypted_date_list;
+    ProtobufCBinaryData encrypted_location_list;
+    ProtobufCBinaryData encrypted_empty_list;
   };
 };
 #define BRUME__V1__VALUE__INIT \

@@ -1,4 +1,5 @@
 internal import BrumeKit
+internal import BrumeModel
 internal import Foundation
 
 extension CKRecordZone.ID {
@@ -9,9 +10,13 @@ extension CKRecordZone.ID {
 /// Records as JSON, and as text for people.
 enum RecordText {
     static func fields(of record: CKRecord) -> [(key: String, value: TypedValue)] {
-        record.allKeys().sorted().compactMap { key in
-            record.object(forKey: key).map { (key, TypedValue(recordValue: $0)) }
+        let open = record.allKeys().compactMap { key in
+            record.object(forKey: key).map { (key: key, value: TypedValue(recordValue: $0)) }
         }
+        let sealed = record.sealedFields.map { key, value in
+            (key: key, value: TypedValue.encrypted(.init(type: value.plainTypeText, bytes: Data(value.bytes))))
+        }
+        return (open + sealed).sorted { $0.key < $1.key }
     }
 
     /// - Parameter fields: What to show in the place of the record's fields.

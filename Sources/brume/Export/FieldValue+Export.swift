@@ -13,11 +13,13 @@ internal import Foundation
 /// | location | `{"location": {"latitude": …, "longitude": …, "altitude": …, "horizontalAccuracy": …, "verticalAccuracy": …, "course": …, "speed": …, "timestamp": …}}` |
 /// | reference | `{"reference": "name", "deletesSelf": false}` |
 /// | asset, whose content is a file beside the export, named by the checksum | `{"asset": {"checksum": "SHA-256 in hexadecimal digits", "byteCount": 5, "generation": "16 hexadecimal digits"}}` |
+/// | value that a device encrypted, with the type of what is inside | `{"encrypted": "LIST<STRING>", "bytes": "base64"}`; an empty list of an unknown type: `"LIST"` |
 /// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`, `{"assets": […]}`; without elements `{"list": []}` |
 ///
 /// Numbers are written with as many digits as restore the same bits. An infinity or a NaN, which JSON can't express, is
 /// written as its bit pattern in text: `"0x7ff8000000000000"`. Elements of lists are written like the values inside the
-/// objects.
+/// objects. An encrypted value opens only where it was encrypted: for the account, container, environment, zone, record
+/// and field that it came from, while the zone has not been deleted.
 extension FieldValue {
     var exported: JSONValue {
         switch self {
@@ -38,6 +40,8 @@ extension FieldValue {
         case .emptyList: .object([("list", .array([]))])
         case .asset(let asset): .object([("asset", Self.json(asset))])
         case .assets(let list): .object([("assets", .array(list.map(Self.json)))])
+        case .encrypted(let value):
+            .object([("encrypted", .string(value.plainTypeText)), ("bytes", Self.json(value.bytes))])
         }
     }
 
@@ -49,6 +53,10 @@ extension FieldValue {
             guard let (key, value) = members.first else { throw Self.unknown }
             if key == "reference" || key == "deletesSelf" {
                 self = .reference(try Self.reference(json))
+                return
+            }
+            if json["encrypted"] != nil {
+                self = .encrypted(try Self.encrypted(json, members.count))
                 return
             }
             guard members.count == 1 else { throw Self.unknown }
@@ -127,6 +135,16 @@ extension FieldValue {
             throw ValueError(message: "bytes are written as base64")
         }
         return Array(data)
+    }
+
+    private static func encrypted(
+        _ json: JSONValue, _ memberCount: Int
+    ) throws(ValueError) -> EncryptedValue {
+        guard memberCount == 2, let type = json["encrypted"]?.text, let content = json["bytes"] else { throw unknown }
+        guard let value = EncryptedValue(plainTypeText: type, try bytes(content)) else {
+            throw ValueError(message: "no value of the type \(type) is ever encrypted")
+        }
+        return value
     }
 
     private static func json(_ location: Location) -> JSONValue {

@@ -34,6 +34,7 @@ extension TypedValue {
             self = try Self.checkedLocation(latitude, longitude)
         case "reference": self = .reference(text, deletesSelf: false)
         case "asset": self = try Self.existing(file: text)
+        case "encrypted": throw Self.cannotEncrypt
         case "list":
             let value: JSONValue
             do { value = try JSONParser.value(of: text) } catch { throw ValueError(message: error.message) }
@@ -49,6 +50,9 @@ extension TypedValue {
             )
         }
     }
+
+    static let cannotEncrypt = ValueError(
+        message: "the command line has no keys to encrypt with; set encrypted fields in an app")
 
     /// The file of a new asset.
     static func existing(file path: String) throws(ValueError) -> TypedValue {
@@ -104,6 +108,7 @@ extension TypedValue {
         case .file(let path): path
         case .asset(let asset):
             (asset.path ?? "<asset>") + " (\(ByteSize(bytes: asset.byteCount).rounded))"
+        case .encrypted: "(encrypted)"
         case .list(let elements): "[" + elements.map(\.summary).joined(separator: ", ") + "]"
         }
     }

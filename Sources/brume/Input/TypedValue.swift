@@ -15,6 +15,8 @@ enum TypedValue: Equatable, Sendable {
     case file(String)
     /// An asset that the server keeps.
     case asset(AssetValue)
+    /// What a device encrypted, and only devices can open.
+    case encrypted(EncryptedField)
     case list([TypedValue])
 
     /// The name of the type, as `key:type=value` spells it.
@@ -28,6 +30,7 @@ enum TypedValue: Equatable, Sendable {
         case .location: "location"
         case .reference: "reference"
         case .file, .asset: "asset"
+        case .encrypted: "encrypted"
         case .list: "list"
         }
     }
@@ -58,6 +61,13 @@ struct AssetValue: Equatable, Sendable {
     let byteCount: Int
     /// Where the content is on this machine; nil when it was not fetched.
     var path: String?
+}
+
+/// An encrypted value, as the command line prints it.
+struct EncryptedField: Equatable, Sendable {
+    /// The type of the value inside, as schemas write it.
+    let type: String
+    let bytes: Data
 }
 
 /// Why a value can't be stored.

@@ -57,6 +57,7 @@ import Testing
         for part in ["STRING", "'count'", "Note", "INT64"] { #expect(error.message.contains(part)) }
         for (field, kind) in [
             ("count", FieldKind.double), ("count", .int64s), ("any", .string), ("secret", .int64),
+            ("secret", .string), ("secret", .bytes), ("secret", .encryptedInt64), ("count", .encryptedInt64),
             ("count", .emptyList),
         ] {
             guard case .refused = Self.check(schema, "Note", [field: kind], in: place, lesson: &lesson) else {
@@ -65,7 +66,7 @@ import Testing
             }
         }
         for (field, kind) in [
-            ("any", FieldKind.double), ("any", .int64), ("secret", .string), ("secret", .bytes), ("count", .int64),
+            ("any", FieldKind.double), ("any", .int64), ("secret", .encryptedString), ("count", .int64),
         ] {
             #expect(Self.check(schema, "Note", [field: kind], in: place, lesson: &lesson) == .fits)
         }

@@ -19,6 +19,8 @@ struct ModifyRecordsReaderTests {
 
     private static let key = ProtoBytes().text(1, "key")
 
+    private static let sealed = EncryptedSamples.header().bytes + [UInt8](repeating: 3, count: 72)
+
     private static let checksum = [UInt8](repeating: 7, count: 32)
     private static let asset = ProtoBytes().bytes(1, checksum).varint(2, 5).double(3, 1)
 
@@ -37,6 +39,12 @@ struct ModifyRecordsReaderTests {
             ProtoBytes().message(7, ProtoBytes().text(1, "other").varint(2, 1)),
             ProtoBytes().message(7, ProtoBytes().varint(2, 1).text(1, "other")),
             ProtoBytes().message(8, ProtoBytes().text(1, "a").text(1, "")), ProtoBytes().message(8, ProtoBytes()),
+            ProtoBytes().bytes(33, sealed), ProtoBytes().bytes(47, sealed), ProtoBytes().bytes(36, []),
+            ProtoBytes().bytes(34, sealed + [0]), ProtoBytes().bytes(35, [2] + sealed.dropFirst()),
+            ProtoBytes().bytes(39, sealed), ProtoBytes().bytes(46, sealed), ProtoBytes().bytes(48, sealed),
+            ProtoBytes().varint(33, 1), ProtoBytes().bytes(33, sealed).varint(2, 1),
+            // Three bytes for the two of a tag, and for the length.
+            ProtoBytes().raw([0x8A, 0x82, 0x00, 95] + sealed), ProtoBytes().raw([0x8A, 0x02, 0xDF, 0x00] + sealed),
             ProtoBytes().message(15, ProtoBytes()), ProtoBytes().message(15, ProtoBytes().varint(1, 1)),
             ProtoBytes().message(8, ProtoBytes().bytes(1, [0xFF])), ProtoBytes().message(8, ProtoBytes().varint(1, 1)),
             ProtoBytes().message(8, ProtoBytes().text(1, "a").text(2, "b")),

@@ -193,6 +193,21 @@ struct PredicateCoderTests {
         }
     }
 
+    @Test("an encrypted value is compared with nothing")
+    func encrypted() {
+        for kind in EncryptedSamples.kinds {
+            let value = EncryptedSamples.value(kind)
+            for predicate in [
+                Predicate.comparison(.field("f"), .equal, value), .anyElement(.field("f"), .equal, value),
+                .isIn(.field("f"), [.int64(1), value]), .between(.field("f"), value, .int64(1)),
+                .comparison(.creationDate, .equal, value), .comparison(.recordID, .equal, value),
+            ] {
+                let error = #expect(throws: ServiceError.self) { try arrived(predicate) }
+                #expect(error?.code == .invalidArguments && error?.message.contains("encrypted") == true)
+            }
+        }
+    }
+
     @Test("a list is refused where one value belongs")
     func lists() {
         for list: FieldValue in [.strings(["a"]), .int64s([1]), .references([]), .emptyList] {

@@ -153,6 +153,47 @@ struct RecordCheckTests {
         #expect(try problem(value: value().text(99, "future")) == .invalidArguments)
     }
 
+    @Test("an encrypted value of each kind is kept as it came")
+    func encrypted() throws {
+        for kind in EncryptedSamples.kinds {
+            for (shared, number) in [(false, 1), (true, Limits.keysPerRing)] {
+                let sample = EncryptedSamples.value(
+                    kind, header: EncryptedSamples.header(isShared: shared, keyNumber: number), contentBytes: 1_500)
+                guard case .encrypted(let content) = sample else { return #expect(Bool(false)) }
+                let save = try check(
+                    record([field("key", value().bytes(UInt64(FieldKind(sample).rawValue), content.bytes))]))
+                #expect(save.fields.problem == nil)
+                let kept = EncodedFields([StoredRecord.encodeField(key: "key", value: sample)])
+                #expect(save.fields.puts == kept)
+            }
+        }
+    }
+
+    @Test("an encrypted value that no device makes is a problem, and one of a newer format asks for a newer server")
+    func unfitEncrypted() throws {
+        let right = EncryptedSamples.header().bytes + [UInt8](repeating: 7, count: 72)
+        func sentence(_ bytes: [UInt8], _ number: UInt64 = 33) throws -> String {
+            let problem = try check(record([field("key", value().bytes(number, bytes))])).fields.problem
+            #expect(problem?.code == .invalidArguments)
+            return problem?.message ?? ""
+        }
+        for bytes in [[], [1], [1, 1], Array(right.dropLast()), right + [0], right + right] {
+            #expect(try sentence(bytes).contains("\(bytes.count) bytes that are no encrypted value"))
+        }
+        for (index, byte) in [(18, 2), (19, 0), (22, 1)] as [(Int, UInt8)] {
+            var bytes = right
+            bytes[index] = byte
+            #expect(try sentence(bytes).contains("no encrypted value"))
+        }
+        for bytes: [UInt8] in [[2, 1], [1, 2], [2] + right.dropFirst()] {
+            #expect(try sentence(bytes).contains("needs a newer server"))
+        }
+        // References are never encrypted, and assets are not yet.
+        for number: UInt64 in [32, 39, 46, 48, 49, 50] {
+            #expect(try sentence(right, number).contains("without a kind that this server knows"))
+        }
+    }
+
     @Test("a record over 1 MB is its item's problem")
     func recordBytes() throws {
         let half = field("a", value().bytes(4, [UInt8](repeating: 0, count: 500_000)))

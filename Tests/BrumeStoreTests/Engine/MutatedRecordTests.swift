@@ -1,6 +1,7 @@
 import BrumeModel
 import BrumeRandom
 import BrumeRecord
+import BrumeTestKit
 import Testing
 
 @testable import BrumeStore
@@ -14,6 +15,7 @@ struct MutatedRecordTests {
         "up": .reference(Reference(recordName: "boss", deletesSelf: true)),
         "ls": .strings(["one", "two"]), "ln": .int64s([1, -2]), "ld": .doubles([0.5]),
         "all": .references([Reference(recordName: "boss", deletesSelf: true)]), "none": .emptyList,
+        "e": EncryptedSamples.value(.int64), "el": EncryptedSamples.value(.emptyList),
     ]
 
     private static func record(_ type: String, _ sharing: SharingPart) -> [UInt8] {

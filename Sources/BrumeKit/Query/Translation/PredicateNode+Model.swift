@@ -90,6 +90,7 @@ extension PredicateValue {
         case .references(let references): self = .list(references.map { PredicateValue(.reference($0)) })
         case .emptyList: self = .list([])
         case .asset, .assets: self = .unsupported("queries don't look at assets")
+        case .encrypted: self = .unsupported("queries don't look at encrypted values")
         }
     }
 }

@@ -88,7 +88,7 @@ enum PredicateValue: Hashable, Sendable {
             case .date(let value): return date(checking: value)
             case .bytes(let value): return .data(Data(value))
             case .location, .reference, .strings, .int64s, .doubles, .bytesList, .dates, .locations, .references,
-                .emptyList, .asset, .assets:
+                .emptyList, .asset, .assets, .encrypted:
                 return .unsupported("\(type(of: value)) can't be compared with a field")
             }
         } catch {

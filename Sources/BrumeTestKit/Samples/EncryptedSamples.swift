@@ -1,0 +1,37 @@
+package import BrumeModel
+package import BrumeRandom
+
+/// Values in the form that devices give to what they encrypt. No key opens them: the server can't tell.
+package enum EncryptedSamples {
+    package static let tree = EncryptedHeader.TreeID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
+
+    /// The plain kinds that have an encrypted form.
+    package static let kinds = FieldKind.allCases.filter { $0.encrypted != nil }
+
+    /// A value whose content has so many bytes, its length included.
+    package static func value(
+        _ kind: FieldKind = .string, header: EncryptedHeader = header(), contentBytes: Int = 12, filler: UInt8 = 0xE5
+    ) -> FieldValue {
+        let count = EncryptedHeader.valueByteCount(content: contentBytes) - EncryptedHeader.byteCount
+        return .encrypted(EncryptedValue(kind, header.bytes + [UInt8](repeating: filler, count: count)))
+    }
+
+    package static func header(
+        tree: EncryptedHeader.TreeID = tree, isShared: Bool = false, keyNumber: UInt32 = 1
+    ) -> EncryptedHeader {
+        EncryptedHeader(treeID: tree, isShared: isShared, keyNumber: keyNumber)
+    }
+
+    /// A value of one of the kinds, with any header and up to `contentBytesMax` random bytes inside.
+    package static func random(
+        _ kinds: [FieldKind] = kinds, contentBytesMax: Int, using generator: inout SeededGenerator
+    ) -> FieldValue {
+        let header = EncryptedHeader(
+            treeID: .init(high: generator.next(), low: generator.next()), isShared: generator.oneIn(2),
+            keyNumber: UInt32.random(in: 1...Limits.keysPerRing, using: &generator))
+        let count = EncryptedHeader.valueByteCount(
+            content: Int.random(in: 5...max(5, contentBytesMax), using: &generator))
+        let sealed = (EncryptedHeader.byteCount..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        return .encrypted(EncryptedValue(generator.pick(kinds), header.bytes + sealed))
+    }
+}
