@@ -131,7 +131,9 @@ package enum CanonicalValue {
             let tag = bytes[offset]
             let bits = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt64.self))
             let number = Double(bitPattern: bits)
-            guard tag & 7 == 1, tag > last, tag >> 3 <= 8, number.isFinite, number != 0 else { return false }
+            guard tag & 7 == 1, tag > last, (1...8).contains(tag >> 3), number.isFinite, number != 0 else {
+                return false
+            }
             if tag >> 3 == 1, abs(number) > 90 { return false }
             if tag >> 3 == 2, abs(number) > 180 { return false }
             last = tag

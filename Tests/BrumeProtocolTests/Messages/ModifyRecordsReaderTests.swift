@@ -79,6 +79,9 @@ struct ModifyRecordsReaderTests {
             ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(3, -0.0))),
             ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(3, .infinity))),
             ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().double(9, 1))),
+            // Field 0, which no message has.
+            ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().raw([1, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F]))),
+            ProtoBytes().message(6, ProtoBytes().raw([1, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F])),
             ProtoBytes().message(13, ProtoBytes().message(1, ProtoBytes().varint(1, 1))),
             ProtoBytes().message(13, ProtoBytes()), ProtoBytes().message(14, ProtoBytes()),
             ProtoBytes().message(14, ProtoBytes().message(1, ProtoBytes().text(1, "other"))),
