@@ -1916,7 +1916,7 @@ const ProtobufCMessageDescriptor brume__v1__field__descriptor =
   (ProtobufCMessageInit) brume__v1__field__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__record__field_descriptors[11] =
+static const ProtobufCFieldDescriptor brume__v1__record__field_descriptors[12] =
 {
   {
     "name",
@@ -2039,6 +2039,18 @@ static const ProtobufCFieldDescriptor brume__v1__record__field_descriptors[11] =
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "stamp",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Record, stamp),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "fields",
     15,
     PROTOBUF_C_LABEL_REPEATED,
@@ -2055,20 +2067,21 @@ static const unsigned brume__v1__record__field_indices_by_name[] = {
   2,   /* field[2] = change_tag */
   4,   /* field[4] = created_milliseconds */
   3,   /* field[3] = creator */
-  10,   /* field[10] = fields */
+  11,   /* field[11] = fields */
   6,   /* field[6] = modified_milliseconds */
   5,   /* field[5] = modifier */
   0,   /* field[0] = name */
   7,   /* field[7] = parent */
   8,   /* field[8] = share */
   9,   /* field[9] = share_details */
+  10,   /* field[10] = stamp */
   1,   /* field[1] = type */
 };
 static const ProtobufCIntRange brume__v1__record__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 15, 10 },
-  { 0, 11 }
+  { 15, 11 },
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor brume__v1__record__descriptor =
 {
@@ -2078,7 +2091,7 @@ const ProtobufCMessageDescriptor brume__v1__record__descriptor =
   "Brume__V1__Record",
   "brume.v1",
   sizeof(Brume__V1__Record),
-  11,
+  12,
   brume__v1__record__field_descriptors,
   brume__v1__record__field_indices_by_name,
   2,  brume__v1__record__number_ranges,

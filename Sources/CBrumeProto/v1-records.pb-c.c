@@ -637,7 +637,7 @@ void   brume__v1__zone_changes_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__zone_changes_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[7] =
+static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[8] =
 {
   {
     "name",
@@ -700,6 +700,18 @@ static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "stamp",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RecordSave, stamp),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "share",
     10,
     PROTOBUF_C_LABEL_NONE,
@@ -726,19 +738,20 @@ static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[
 };
 static const unsigned brume__v1__record_save__field_indices_by_name[] = {
   2,   /* field[2] = change_tag */
-  6,   /* field[6] = fields */
+  7,   /* field[7] = fields */
   0,   /* field[0] = name */
   3,   /* field[3] = parent */
   4,   /* field[4] = removes_parent */
-  5,   /* field[5] = share */
+  6,   /* field[6] = share */
+  5,   /* field[5] = stamp */
   1,   /* field[1] = type */
 };
 static const ProtobufCIntRange brume__v1__record_save__number_ranges[3 + 1] =
 {
   { 1, 0 },
-  { 10, 5 },
-  { 15, 6 },
-  { 0, 7 }
+  { 10, 6 },
+  { 15, 7 },
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor brume__v1__record_save__descriptor =
 {
@@ -748,7 +761,7 @@ const ProtobufCMessageDescriptor brume__v1__record_save__descriptor =
   "Brume__V1__RecordSave",
   "brume.v1",
   sizeof(Brume__V1__RecordSave),
-  7,
+  8,
   brume__v1__record_save__field_descriptors,
   brume__v1__record_save__field_indices_by_name,
   3,  brume__v1__record_save__number_ranges,

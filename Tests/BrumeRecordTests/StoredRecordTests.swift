@@ -143,6 +143,35 @@ struct StoredRecordTests {
         }
     }
 
+    @Test("a stamp is shown with whatever else is shown of a record, but not to who takes no part in a share")
+    func stamps() throws {
+        var system = RecordSamples.system
+        system.stamp = EncryptedSamples.stamp()
+        let secret = [UInt8](repeating: 1, count: Share.secretByteCount)
+        let parts = [
+            SharingPart(), SharingPart(share: "share", secret: secret), SharingPart(secret: secret),
+            SharingPart(storedShare: [8, 1]),
+        ]
+        for part in parts {
+            let record = SharedBytes(StoredRecord.encode(system, sharing: part, fields: RecordSamples.encodedFields))
+            #expect(StoredRecord.sharing(of: record) == part)
+            let all = [
+                record, StoredRecord.shown(record), StoredRecord.shown(record, details: []),
+                StoredRecord.project(record, keys: []), StoredRecord.withoutFields(record),
+                try StoredRecord.introducingRoot(record),
+            ]
+            for bytes in all {
+                #expect(try StoredRecord.parts(of: bytes).system.stamp == system.stamp)
+                _ = try bytes.array.withUnsafeBytes { try StoredRecord.summary(of: $0) }
+            }
+            let strangers = try StoredRecord.introducing(record, details: [])
+            #expect(try StoredRecord.parts(of: strangers).system.stamp.isEmpty)
+        }
+        system.stamp.removeLast()
+        let cut = StoredRecord.encode(system, fields: [])
+        #expect(throws: ServiceError.self) { try cut.withUnsafeBytes { try StoredRecord.summary(of: $0) } }
+    }
+
     @Test("bytes that are no record are an error")
     func damage() {
         func record(_ field: ProtoBytes) -> [UInt8] { ProtoBytes().text(1, "n").message(15, field).bytes }

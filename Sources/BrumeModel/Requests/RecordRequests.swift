@@ -76,14 +76,20 @@ package struct RecordSave<Fields: Equatable & Sendable>: Equatable, Sendable {
     /// The change tag of the version that the client knows; empty for a record that is new to the client.
     package var changeTag: String
     package var parent: ParentChange
+    /// The record's new stamp. When it is empty, the record keeps its own, unless the save gives it another parent or
+    /// takes its parent away.
+    package var stamp: [UInt8]
     package var fields: Fields
 
-    package init(name: String, type: String, changeTag: String = "", parent: ParentChange = .unchanged, fields: Fields)
-    {
+    package init(
+        name: String, type: String, changeTag: String = "", parent: ParentChange = .unchanged, stamp: [UInt8] = [],
+        fields: Fields
+    ) {
         self.name = name
         self.type = type
         self.changeTag = changeTag
         self.parent = parent
+        self.stamp = stamp
         self.fields = fields
     }
 }
@@ -244,12 +250,13 @@ extension RecordSave<CheckedFields> {
     /// One whose fields have been checked.
     package static func read(
         name: consuming String, type: consuming String, changeTag: consuming String, parent: consuming ParentChange,
-        puts: consuming EncodedFields, removals: consuming [String], mayHoldReferences: Bool, mayHoldAssets: Bool
+        stamp: consuming [UInt8], puts: consuming EncodedFields, removals: consuming [String], mayHoldReferences: Bool,
+        mayHoldAssets: Bool
     ) -> Self {
         var fields = CheckedFields(puts: puts, removals: removals)
         fields.mayHoldReferences = mayHoldReferences
         fields.mayHoldAssets = mayHoldAssets
-        return Self(name: name, type: type, changeTag: changeTag, parent: parent, fields: fields)
+        return Self(name: name, type: type, changeTag: changeTag, parent: parent, stamp: stamp, fields: fields)
     }
 }
 

@@ -14,10 +14,13 @@ package struct SystemFields: Equatable, Sendable {
     package var modifiedMilliseconds: Int64
     /// The name of the parent record in the same zone, or nil.
     package var parent: String?
+    /// What says that somebody with a tree's key put the record into that tree (Documentation/EncryptionFormats.md,
+    /// section 5); empty when nothing does.
+    package var stamp: [UInt8]
 
     package init(
         name: String, type: String, changeTag: String = "", creator: String = "", createdMilliseconds: Int64 = 0,
-        modifier: String = "", modifiedMilliseconds: Int64 = 0, parent: String? = nil
+        modifier: String = "", modifiedMilliseconds: Int64 = 0, parent: String? = nil, stamp: [UInt8] = []
     ) {
         self.name = name
         self.type = type
@@ -27,6 +30,7 @@ package struct SystemFields: Equatable, Sendable {
         self.modifier = modifier
         self.modifiedMilliseconds = modifiedMilliseconds
         self.parent = parent
+        self.stamp = stamp
     }
 }
 

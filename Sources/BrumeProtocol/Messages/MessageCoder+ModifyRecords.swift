@@ -180,13 +180,16 @@ extension MessageCoder {
         default:
             break
         }
+        problem = problem ?? FieldChecker.problem(stamp: save.pointee.stamp.rawBuffer)
         if save.pointee.share != nil, type != Names.shareType {
             problem = problem ?? "a record that is no share changes a share; its type would be \"\(Names.shareType)\""
         }
         let changeTag = save.pointee.change_tag.lossyText
         let fields =
             problem.map { CheckedFields(problem: ServiceError(.invalidArguments, $0)) } ?? FieldChecker.check(save)
-        return RecordSave(name: name, type: type, changeTag: changeTag, parent: parent, fields: fields)
+        return RecordSave(
+            name: name, type: type, changeTag: changeTag, parent: parent, stamp: save.pointee.stamp.array,
+            fields: fields)
     }
 
     /// What is wrong with the names of a record to save, or nil. A user's record is let through: whether the caller may

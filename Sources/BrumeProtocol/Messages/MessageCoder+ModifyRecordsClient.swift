@@ -87,6 +87,7 @@ extension MessageArena {
             message.pointee.parent_change_case = BRUME__V1__RECORD_SAVE__PARENT_CHANGE_PARENT
             message.pointee.parent = data(name)
         }
+        message.pointee.stamp = data(save.stamp)
         message.pointee.n_fields = save.fields.count
         message.pointee.fields = messages(save.fields.sorted { $0.key < $1.key }) { field($0.key, $0.value) }
         return message

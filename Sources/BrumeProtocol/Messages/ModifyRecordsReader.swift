@@ -120,6 +120,7 @@ struct ModifyRecordsReader {
         // Checked before they become texts; a name or type that is not valid may still be that of a user's record.
         var (isNameRight, isTypeRight) = (false, false)
         var parent = ParentChange.unchanged
+        var stamp: [UInt8] = []
         // Adjacent fields that are encoded as in a record, to be taken together: mostly these are all fields.
         var plain = 0..<0
         var plainCount = 0
@@ -151,6 +152,10 @@ struct ModifyRecordsReader {
                 }
                 parent = .set(name)
             case 5: parent = try element.flag() ? .removed : .unchanged
+            case 6:
+                let content = try element.message()
+                guard FieldChecker.problem(stamp: content) == nil else { throw Unusual() }
+                stamp = [UInt8](content)
             case 15:
                 fieldCount += 1
                 let (key, field) = try field(try element.message(), after: lastKey)
@@ -186,7 +191,7 @@ struct ModifyRecordsReader {
                 || type != Names.shareType && MessageCoder.problem(name: name, type: type) == nil
         else { throw Unusual() }
         return .read(
-            name: name, type: type, changeTag: changeTag, parent: parent, puts: puts, removals: removals,
+            name: name, type: type, changeTag: changeTag, parent: parent, stamp: stamp, puts: puts, removals: removals,
             mayHoldReferences: mayHoldReferences, mayHoldAssets: mayHoldAssets)
     }
 

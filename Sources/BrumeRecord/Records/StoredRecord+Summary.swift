@@ -53,6 +53,8 @@ extension StoredRecord {
                 case 4, 6: _ = try checked(element.content)
                 case 8: summary.parent = try checked(element.content)
                 case UInt64(SharingPart.shareNumber): summary.share = try checked(element.content)
+                case UInt64(stampNumber):
+                    guard element.content.count == EncryptedHeader.stampByteCount else { throw WireReader.Damage() }
                 case UInt64(SharingPart.secretNumber):
                     guard element.content.count == Share.secretByteCount else { throw WireReader.Damage() }
                     summary.shareSecret = element.content

@@ -24,6 +24,9 @@ package enum StoredRecord {
     /// The number of `fields` in `brume.v1.Record`; the last one, so that the fields come after everything else.
     @inlinable package static var fieldsNumber: UInt8 { 15 }
 
+    /// The number of `stamp` in `brume.v1.Record`.
+    package static let stampNumber: UInt8 = 11
+
     /// The record's bytes. Fields may come in any order, each key once.
     package static func encode(
         _ system: SystemFields, sharing: SharingPart = SharingPart(), fields: [EncodedField]
@@ -39,7 +42,9 @@ package enum StoredRecord {
             filler.text(6, system.modifier)
             filler.integer(7, UInt64(bitPattern: system.modifiedMilliseconds))
             filler.text(8, system.parent ?? "")
-            sharing.append(to: &filler)
+            sharing.appendFront(to: &filler)
+            filler.data(stampNumber, system.stamp)
+            sharing.appendRest(to: &filler)
             fields.bytes.withUnsafeBytes { filler.append($0) }
         }
         return bytes
@@ -52,7 +57,7 @@ package enum StoredRecord {
             + WireSize.integer(UInt64(bitPattern: system.createdMilliseconds))
             + WireSize.data(system.modifier.utf8.count)
             + WireSize.integer(UInt64(bitPattern: system.modifiedMilliseconds))
-            + WireSize.data(system.parent?.utf8.count ?? 0)
+            + WireSize.data(system.parent?.utf8.count ?? 0) + WireSize.data(system.stamp.count)
     }
 
     /// Takes a record apart. Throws `internalError` for bytes that are no record.
@@ -225,6 +230,9 @@ package enum StoredRecord {
             case UInt64(SharingPart.detailsNumber):
                 guard element.isLengthDelimited else { throw damaged("its share has the wrong wire type") }
                 sharing.details = element.content
+            case UInt64(stampNumber):
+                guard element.isLengthDelimited else { throw damaged("its stamp has the wrong wire type") }
+                system.stamp = [UInt8](element.content)
             case UInt64(fieldsNumber):
                 guard element.isLengthDelimited else { throw damaged("a field has the wrong wire type") }
                 try visit(element.content)

@@ -32,8 +32,13 @@ package struct SharingPart: Equatable, Sendable {
         WireSize.data(share.utf8.count) + WireSize.data(secret.count) + WireSize.data(storedShare.count)
     }
 
-    package func append(to filler: inout WireFiller) {
+    /// Appends what stands in front of a record's stamp.
+    package func appendFront(to filler: inout WireFiller) {
         filler.text(Self.shareNumber, share)
+    }
+
+    /// Appends what stands after a record's stamp.
+    package func appendRest(to filler: inout WireFiller) {
         filler.data(Self.secretNumber, secret)
         filler.data(Self.storedShareNumber, storedShare)
     }
@@ -64,6 +69,7 @@ extension StoredRecord {
     package static func shown(_ record: SharedBytes, details: [UInt8]? = nil) -> SharedBytes {
         record.withUnsafeBytes { source in
             var kept: [Range<Int>] = []
+            var stamp = 0..<0
             var fieldsStart = source.count
             var reader = WireReader(source)
             while let element = try? reader.next() {
@@ -72,13 +78,15 @@ extension StoredRecord {
                     break
                 }
                 if element.number < UInt64(SharingPart.detailsNumber) { kept.append(element.range) }
+                if element.number == UInt64(stampNumber) { stamp = element.range }
             }
             let detailsBytes = details.map { WireSize.message($0.count) } ?? 0
             var shown: [UInt8] = []
-            shown.append(byteCount: kept.reduce(source.count - fieldsStart + detailsBytes) { $0 + $1.count }) {
-                filler in
+            let otherBytes = source.count - fieldsStart + detailsBytes + stamp.count
+            shown.append(byteCount: kept.reduce(otherBytes) { $0 + $1.count }) { filler in
                 for range in kept { filler.append(UnsafeRawBufferPointer(rebasing: source[range])) }
                 if let details { filler.message(SharingPart.detailsNumber, details) }
+                filler.append(UnsafeRawBufferPointer(rebasing: source[stamp]))
                 filler.append(UnsafeRawBufferPointer(rebasing: source[fieldsStart...]))
             }
             return SharedBytes(shown)
@@ -99,7 +107,7 @@ extension StoredRecord {
     /// - Parameter details: As in ``shown(_:details:)``.
     package static func introducing(_ share: SharedBytes, details: [UInt8]) throws(ServiceError) -> SharedBytes {
         let introduced = try resharing(project(share, keys: Names.shareFields), SharingPart()) { system in
-            (system.modifier, system.modifiedMilliseconds) = ("", 0)
+            (system.modifier, system.modifiedMilliseconds, system.stamp) = ("", 0, [])
         }
         return shown(SharedBytes(introduced), details: details)
     }

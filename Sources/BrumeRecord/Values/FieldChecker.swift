@@ -200,12 +200,28 @@ package enum FieldChecker {
             _ = try EncryptedHeader(ofValue: bytes)
             return nil
         } catch {
-            return switch error {
-            case .newer: "holds an encrypted value of a newer format, which needs a newer server; update the server"
-            case .malformed:
-                "holds \(bytes.count) bytes that are no encrypted value; send what devices encrypt, as "
-                    + "Documentation/EncryptionFormats.md says"
-            }
+            return "holds " + sentence(error, "an encrypted value", bytes)
+        }
+    }
+
+    /// What is wrong with the stamp of a record to save, or nil. One that is empty is none.
+    package static func problem(stamp bytes: UnsafeRawBufferPointer) -> String? {
+        if bytes.isEmpty { return nil }
+        do throws(EncryptedHeader.Problem) {
+            _ = try EncryptedHeader(ofStamp: bytes)
+            return nil
+        } catch {
+            return "a record has " + sentence(error, "a stamp", bytes)
+        }
+    }
+
+    private static func sentence(
+        _ problem: EncryptedHeader.Problem, _ name: String, _ bytes: UnsafeRawBufferPointer
+    ) -> String {
+        switch problem {
+        case .newer: "\(name) of a newer format, which needs a newer server; update the server"
+        case .malformed:
+            "\(bytes.count) bytes in place of \(name); send what devices make, as Documentation/EncryptionFormats.md says"
         }
     }
 

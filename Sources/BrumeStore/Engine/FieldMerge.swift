@@ -19,6 +19,8 @@ package struct FieldMerge: ~Copyable {
     private var storedFieldsStart = 0
     /// Where the older version says who made the record, and when.
     private var storedCreation = 0..<0
+    /// Where the older version has its stamp: the field of it, and the stamp alone.
+    private var storedStamp = (field: 0..<0, content: 0..<0)
 
     /// Fields of the record.
     package private(set) var count: Int
@@ -88,6 +90,10 @@ package struct FieldMerge: ~Copyable {
                 if element.number == 5 {
                     let start = storedCreation.isEmpty ? element.range.lowerBound : storedCreation.lowerBound
                     storedCreation = start..<element.range.upperBound
+                }
+                if element.number == UInt64(StoredRecord.stampNumber) {
+                    let end = element.range.upperBound
+                    storedStamp = (element.range, end - element.content.count..<end)
                 }
                 continue
             }
@@ -163,6 +169,18 @@ package struct FieldMerge: ~Copyable {
     /// The older version's bytes without its fields.
     package var storedSystemFields: SharedBytes { stored.part(0..<storedFieldsStart) }
 
+    /// Whether the older version has a stamp.
+    package var hasStoredStamp: Bool { !storedStamp.field.isEmpty }
+
+    /// Whether the older version has this stamp.
+    package func isStoredStamp(_ stamp: [UInt8]) -> Bool {
+        stored.withUnsafeBytes { stored in
+            stamp.withUnsafeBytes {
+                ByteOrder.isEqual(UnsafeRawBufferPointer(rebasing: stored[storedStamp.content]), $0)
+            }
+        }
+    }
+
     /// Appends the record's bytes, and returns how many of them stand before its fields: alone they are the record
     /// without any.
     ///
@@ -172,10 +190,11 @@ package struct FieldMerge: ~Copyable {
     ///   - user: The user who saves, and who makes the record if it is new.
     ///   - savedMilliseconds: The server's clock, since 1970.
     ///   - parent: The name of the parent record, or empty.
+    ///   - stamp: Whence the record has its stamp.
     ///   - sharing: What the record says of sharing; nil for nothing.
     func encode(
         into bytes: inout [UInt8], name: String, type: String, changeTag: [UInt8], user: String,
-        savedMilliseconds: Int64, parent: String, sharing: SharingPart? = nil
+        savedMilliseconds: Int64, parent: String, stamp: MergedStamp = .stored, sharing: SharingPart? = nil
     ) -> Int {
         let saved = UInt64(bitPattern: savedMilliseconds)
         let isNew = stored.isEmpty
@@ -183,7 +202,7 @@ package struct FieldMerge: ~Copyable {
         let systemByteCount =
             WireSize.data(name.utf8.count) + WireSize.data(type.utf8.count)
             + WireSize.data(changeTag.count) + (isNew ? savingBytes : storedCreation.count) + savingBytes
-            + WireSize.data(parent.utf8.count) + (sharing?.byteCount ?? 0)
+            + WireSize.data(parent.utf8.count) + byteCount(of: stamp) + (sharing?.byteCount ?? 0)
         bytes.append(byteCount: systemByteCount + fieldsByteCount) { filler in
             filler.text(1, name)
             filler.text(2, type)
@@ -197,10 +216,29 @@ package struct FieldMerge: ~Copyable {
             filler.text(6, user)
             filler.integer(7, saved)
             filler.text(8, parent)
-            sharing?.append(to: &filler)
+            sharing?.appendFront(to: &filler)
+            append(stamp, to: &filler)
+            sharing?.appendRest(to: &filler)
             appendFields(to: &filler)
         }
         return systemByteCount
+    }
+
+    private func byteCount(of stamp: MergedStamp) -> Int {
+        switch stamp {
+        case .none: 0
+        case .stored: storedStamp.field.count
+        case .sent(let bytes): WireSize.data(bytes.count)
+        }
+    }
+
+    private func append(_ stamp: MergedStamp, to filler: inout WireFiller) {
+        switch stamp {
+        case .none: break
+        case .stored:
+            stored.withUnsafeBytes { filler.append(UnsafeRawBufferPointer(rebasing: $0[storedStamp.field])) }
+        case .sent(let bytes): filler.data(StoredRecord.stampNumber, bytes)
+        }
     }
 
     private var fieldsByteCount: Int {

@@ -8,17 +8,20 @@ struct MergedRecord: ~Copyable {
     let parent: String?
     /// The name of the older version's parent, or nil.
     let formerParent: String?
+    let stamp: MergedStamp
     /// What it says of sharing; nil for nothing.
     let sharing: SharingPart?
     /// Whether anything differs from the older version; true for a new record.
     let isChanged: Bool
 
     private init(
-        fields: consuming FieldMerge, parent: String?, formerParent: String?, sharing: SharingPart?, isChanged: Bool
+        fields: consuming FieldMerge, parent: String?, formerParent: String?, stamp: MergedStamp, sharing: SharingPart?,
+        isChanged: Bool
     ) {
         self.fields = fields
         self.parent = parent
         self.formerParent = formerParent
+        self.stamp = stamp
         self.sharing = sharing
         self.isChanged = isChanged
     }
@@ -57,9 +60,22 @@ struct MergedRecord: ~Copyable {
                 .limitExceeded,
                 "a record would have more than \(Limits.fieldsPerRecord) fields, the most that one may have: use fewer")
         }
+        let stamp = stamp(of: save, losesOld: parent != former)
+        let changesStamp =
+            switch stamp {
+            case .none: fields.hasStoredStamp
+            case .stored: false
+            case .sent(let bytes): !fields.isStoredStamp(bytes)
+            }
         let isChanged =
-            fields.isChanged || parent != former || sharing != nil && sharing != existing?.sharing
+            fields.isChanged || parent != former || changesStamp || sharing != nil && sharing != existing?.sharing
         return MergedRecord(
-            fields: fields, parent: parent, formerParent: former, sharing: sharing, isChanged: isChanged)
+            fields: fields, parent: parent, formerParent: former, stamp: stamp, sharing: sharing, isChanged: isChanged)
+    }
+
+    /// A stamp is of one place below one parent: an older one says nothing of another place.
+    private static func stamp(of save: RecordSave<CheckedFields>, losesOld: Bool) -> MergedStamp {
+        if !save.stamp.isEmpty { return .sent(save.stamp) }
+        return losesOld ? .none : .stored
     }
 }

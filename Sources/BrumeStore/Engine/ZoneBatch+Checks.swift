@@ -60,6 +60,18 @@ extension ZoneBatch {
         }
     }
 
+    /// Throws for a stamp where none can be. What it says is devices' concern; its form was checked before.
+    func checkStamp(of save: RecordSave<CheckedFields>) throws(ServiceError) {
+        if scope == .public {
+            throw ServiceError(
+                .invalidArguments, "a record of a public database is encrypted with no key, and has no stamp; send none"
+            )
+        }
+        if save.type == Names.shareType {
+            throw ServiceError(.invalidArguments, "a share has no stamp; send that of its root record with the root")
+        }
+    }
+
     private static let onlyOwnerShares = ServiceError(
         .permissionFailure, "only its owner shares what is in a zone; ask them to")
 

@@ -241,6 +241,7 @@ struct ZoneBatch {
         _ save: RecordSave<CheckedFields>, item: Int, in zone: ZoneState
     ) throws(ServiceError) -> SaveResult<SharedBytes> {
         if let problem = save.fields.problem { throw problem }
+        if !save.stamp.isEmpty { try checkStamp(of: save) }
         let slot = zone.liveSlot(of: save.name)
         let existing = slot.map { zone[$0] }
         if let slot, let existing, zone.isVisible(slot, to: member) {
@@ -279,7 +280,8 @@ struct ZoneBatch {
         let start = records.count
         let systemByteCount = merged.fields.encode(
             into: &records, name: save.name, type: save.type, changeTag: tagText, user: caller.user,
-            savedMilliseconds: nowMilliseconds, parent: merged.parent ?? "", sharing: merged.sharing)
+            savedMilliseconds: nowMilliseconds, parent: merged.parent ?? "", stamp: merged.stamp,
+            sharing: merged.sharing)
         let range = start..<records.count
         // Without what others add to a share: they can't make its owner's saves fail.
         if range.count - (merged.sharing?.byteCount ?? 0) > Limits.recordBytes {

@@ -16,6 +16,10 @@ package enum EncryptedSamples {
         return .encrypted(EncryptedValue(kind, header.bytes + [UInt8](repeating: filler, count: count)))
     }
 
+    package static func stamp(_ header: EncryptedHeader = header(), filler: UInt8 = 0x5E) -> [UInt8] {
+        header.bytes + [UInt8](repeating: filler, count: EncryptedHeader.stampByteCount - EncryptedHeader.byteCount)
+    }
+
     package static func header(
         tree: EncryptedHeader.TreeID = tree, isShared: Bool = false, keyNumber: UInt32 = 1
     ) -> EncryptedHeader {

@@ -12,6 +12,8 @@ package enum MessageSamples {
     package static let ring = RingPage(entries: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
     package static let statements = StatementsPage(statements: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
 
+    package static let stamp = EncryptedSamples.stamp()
+
     package static var modifyRequest: ModifyRecordsRequest<DecodedFields> {
         var fields: DecodedFields = RecordSamples.fields
         fields.updateValue(nil, forKey: "gone")
@@ -21,7 +23,8 @@ package enum MessageSamples {
                 ZoneModification(
                     zone: zone,
                     saves: [
-                        RecordSave(name: "a", type: "Note", changeTag: "1-1", parent: .set("p"), fields: fields),
+                        RecordSave(
+                            name: "a", type: "Note", changeTag: "1-1", parent: .set("p"), stamp: stamp, fields: fields),
                         RecordSave(name: "b", type: "Note", parent: .removed, fields: [:]),
                         RecordSave(name: RecordSamples.userName, type: "Users", fields: [:]),
                     ], deletions: ["c", "d"]),

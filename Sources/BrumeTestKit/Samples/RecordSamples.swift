@@ -41,7 +41,7 @@ package enum RecordSamples {
 
     package static let system = SystemFields(
         name: "record-1", type: "Note", changeTag: "1-2x", creator: userName, createdMilliseconds: 1_700_000_000_000,
-        modifier: userName, modifiedMilliseconds: -1, parent: "parent-1")
+        modifier: userName, modifiedMilliseconds: -1, parent: "parent-1", stamp: EncryptedSamples.stamp())
 
     package static var encodedFields: [EncodedField] {
         fields.sorted { $0.key < $1.key }.map { StoredRecord.encodeField(key: $0.key, value: $0.value) }

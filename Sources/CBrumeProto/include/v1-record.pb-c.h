@@ -401,12 +401,17 @@ struct  Brume__V1__Record
    * What the client may see of a share, beside its fields; absent in all other records.
    */
   Brume__V1__Share *share_details;
+  /*
+   * Says that somebody with a tree's key put the record into that tree (Documentation/EncryptionFormats.md, section 5): 63
+   * bytes, which the server can't open; empty: none.
+   */
+  ProtobufCBinaryData stamp;
   size_t n_fields;
   Brume__V1__Field **fields;
 };
 #define BRUME__V1__RECORD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__record__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, {0,NULL}, NULL, 0,NULL }
+    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, {0,NULL}, NULL, {0,NULL}, 0,NULL }
 
 
 /*

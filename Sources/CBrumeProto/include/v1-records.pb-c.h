@@ -73,6 +73,11 @@ struct  Brume__V1__RecordSave
    */
   ProtobufCBinaryData change_tag;
   /*
+   * The record's stamp is now this one: 63 bytes. Empty: it keeps the one that it has, unless the save removes its parent or
+   * gives it another one, which takes the stamp away.
+   */
+  ProtobufCBinaryData stamp;
+  /*
    * For a record of the type "cloudkit.share" alone: what changes beside its fields.
    */
   Brume__V1__ShareChange *share;
@@ -92,7 +97,7 @@ struct  Brume__V1__RecordSave
 };
 #define BRUME__V1__RECORD_SAVE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__record_save__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, NULL, 0,NULL, BRUME__V1__RECORD_SAVE__PARENT_CHANGE__NOT_SET, {0} }
+    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, NULL, 0,NULL, BRUME__V1__RECORD_SAVE__PARENT_CHANGE__NOT_SET, {0} }
 
 
 struct  Brume__V1__ZoneModification

@@ -30,6 +30,7 @@ struct ExportImporter {
         let line: Int
         let type: String
         let parent: String
+        let stamp: [UInt8]
     }
 
     /// One save of a request.
@@ -107,7 +108,7 @@ struct ExportImporter {
         if pending.contains(name) { try await flush() }
         pending.insert(name)
         parents[Key(zone: zone, name: name)] = item.record.system.parent.map {
-            Parent(line: item.line, type: item.record.system.type, parent: $0)
+            Parent(line: item.line, type: item.record.system.type, parent: $0, stamp: item.record.system.stamp)
         }
         if let batch = filler.add(item, bytes: item.record.estimatedRequestBytes) {
             pending = [name]
@@ -134,7 +135,9 @@ struct ExportImporter {
             return Place(
                 line: item.line,
                 save: RecordSave(
-                    name: system.name, type: system.type, parent: keepsParent ? .unchanged : .removed, fields: fields))
+                    name: system.name, type: system.type, parent: keepsParent ? .unchanged : .removed,
+                    // With a parent it comes when that is set, which takes an earlier one away.
+                    stamp: system.parent == nil ? system.stamp : [], fields: fields))
         }
         saved += try await send(places)
     }
@@ -223,7 +226,8 @@ struct ExportImporter {
                     Place(
                         line: $0.value.line,
                         save: RecordSave(
-                            name: $0.key.name, type: $0.value.type, parent: .set($0.value.parent), fields: [:]))
+                            name: $0.key.name, type: $0.value.type, parent: .set($0.value.parent),
+                            stamp: $0.value.stamp, fields: [:]))
                 }
                 saved -= places.count - (try await send(places))
             }

@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import Foundation
 
 /// One line of an export, a lossless format: JSON lines, UTF-8, in this order.
 ///
@@ -11,7 +12,8 @@ internal import BrumeModel
 /// ```
 ///
 /// A zone's line comes before its records'. A record that is changed or deleted while its zone is exported has another
-/// line further down, which counts. `parent` is left out when there is none; `system` is for information: an imported
+/// line further down, which counts. `parent` is left out when there is none, and so is `stamp`, the record's in base64
+/// (Documentation/EncryptionFormats.md, section 5); `system` is for information: an imported
 /// record gets its own change tag, dates and users. The last line confirms that nothing is missing.
 ///
 /// A field is text, a whole number (a 64-bit integer), or an object that names its type; see `FieldValue+Export.swift`.
@@ -37,6 +39,7 @@ enum ExportLine: Equatable, Sendable {
                 ("zone", .string(zone)), ("name", .string(system.name)), ("type", .string(system.type)),
             ]
             if let parent = system.parent { members.append(("parent", .string(parent))) }
+            if !system.stamp.isEmpty { members.append(("stamp", .string(Data(system.stamp).base64EncodedString()))) }
             members.append(
                 ("fields", .object(record.fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value.exported) })))
             members.append(
@@ -95,6 +98,12 @@ enum ExportLine: Equatable, Sendable {
             } catch {
                 throw ValueError(message: "\(name), \(key): \(error.message)")
             }
+        }
+        if let text = json["stamp"]?.text {
+            guard let stamp = Data(base64Encoded: text) else {
+                throw ValueError(message: "\(name): a stamp is written as base64")
+            }
+            record.system.stamp = Array(stamp)
         }
         func integer(_ key: String) -> Int64 {
             if case .integer(let value)? = json["system"]?[key] { return value }

@@ -24,6 +24,7 @@ struct MessageRoundTripTests {
         #expect(saves.map(\.type) == ["Note", "Note", "Users"])
         #expect(saves.map(\.changeTag) == ["1-1", "", ""])
         #expect(saves.map(\.parent) == [.set("p"), .removed, .unchanged])
+        #expect(saves.map(\.stamp) == [MessageSamples.stamp, [], []])
         #expect(saves.allSatisfy { $0.fields.problem == nil })
         #expect(saves[0].fields.puts == EncodedFields(RecordSamples.encodedFields))
         #expect(saves[0].fields.removals == ["gone"])

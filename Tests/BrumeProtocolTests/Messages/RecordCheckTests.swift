@@ -178,12 +178,12 @@ struct RecordCheckTests {
             return problem?.message ?? ""
         }
         for bytes in [[], [1], [1, 1], Array(right.dropLast()), right + [0], right + right] {
-            #expect(try sentence(bytes).contains("\(bytes.count) bytes that are no encrypted value"))
+            #expect(try sentence(bytes).contains("\(bytes.count) bytes in place of an encrypted value"))
         }
         for (index, byte) in [(18, 2), (19, 0), (22, 1)] as [(Int, UInt8)] {
             var bytes = right
             bytes[index] = byte
-            #expect(try sentence(bytes).contains("no encrypted value"))
+            #expect(try sentence(bytes).contains("in place of an encrypted value"))
         }
         for bytes: [UInt8] in [[2, 1], [1, 2], [2] + right.dropFirst()] {
             #expect(try sentence(bytes).contains("needs a newer server"))
@@ -192,6 +192,23 @@ struct RecordCheckTests {
         for number: UInt64 in [32, 39, 46, 48, 49, 50] {
             #expect(try sentence(right, number).contains("without a kind that this server knows"))
         }
+    }
+
+    @Test("a stamp has its form, or is its item's problem") func stamps() throws {
+        let stamp = EncryptedSamples.stamp()
+        let name = ProtoBytes().text(1, "name").text(2, "Note")
+        for save in [name.text(4, "p").bytes(6, stamp), name.varint(5, 1).bytes(6, stamp), name.bytes(6, stamp)] {
+            let read = try check(save.message(15, field("key", value().varint(2, 1))))
+            #expect(read.fields.problem == nil && read.stamp == stamp)
+        }
+        #expect(try check(name.bytes(6, [])).fields.problem == nil)
+        for bytes in [[1], Array(stamp.dropLast()), stamp + [0], stamp + [UInt8](repeating: 0, count: 32)] {
+            let problem = try check(name.bytes(6, bytes)).fields.problem
+            #expect(problem?.code == .invalidArguments)
+            #expect(problem?.message.contains("\(bytes.count) bytes in place of a stamp") == true)
+        }
+        let newer = try check(name.bytes(6, [2] + stamp.dropFirst())).fields.problem
+        #expect(newer?.message.contains("needs a newer server") == true)
     }
 
     @Test("a record over 1 MB is its item's problem")
