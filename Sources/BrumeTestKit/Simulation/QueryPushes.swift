@@ -43,6 +43,7 @@ struct QueryPushes {
             }
             var fields: [String: FieldValue] = [:]
             for field in subscription.notificationInfo?.desiredKeys ?? [] where reason != .deleted {
+                if case .encrypted? = record.fields[field] { continue }
                 fields[field] = record.fields[field]
             }
             pushes[key.owner, default: []].insert(

@@ -130,7 +130,7 @@ extension SimulatedDevice {
         var info: NotificationInfo?
         if generator.oneIn(2) {
             info = NotificationInfo()
-            info!.desiredKeys = ["w", "c"]
+            info!.desiredKeys = ["w", "c", "e"]
         }
         return Subscription(
             id: id,

@@ -118,6 +118,7 @@ extension SimulatedDevice {
         if generator.oneIn(4) {
             fields["l"] = .strings(Array(RandomPredicate.labels.shuffled(using: &generator)[..<2]))
         }
+        if !isPublic { addEncrypted(to: &fields) }
         if !isPublic, generator.oneIn(2), let asset = randomAsset(for: zone) { fields["a"] = .asset(asset) }
         if !isPublic, generator.oneIn(12) { fields["a"] = .some(nil) }
         var parent = ParentChange.unchanged
@@ -136,7 +137,19 @@ extension SimulatedDevice {
         }
         let known = isPublic ? "public" : zone
         let tag = generator.oneIn(8) ? "" : replica.tags[known]?[name] ?? ""
-        return RecordSave(name: name, type: "Note", changeTag: tag, parent: parent, fields: fields)
+        let stamp = !isPublic && generator.oneIn(4) ? EncryptedSamples.stamp(filler: generator.pick([1, 2, 3])) : []
+        return RecordSave(name: name, type: "Note", changeTag: tag, parent: parent, stamp: stamp, fields: fields)
+    }
+
+    /// Values in the form of encrypted ones; what is in them is nobody's concern here.
+    private func addEncrypted(to fields: inout DecodedFields) {
+        if generator.oneIn(3) {
+            fields["e"] = EncryptedSamples.random([.string], contentBytesMax: 900, using: &generator)
+        }
+        if generator.oneIn(6) {
+            fields["es"] = EncryptedSamples.random([.strings, .emptyList], contentBytesMax: 90, using: &generator)
+        }
+        if generator.oneIn(12) { fields["e"] = .some(nil) }
     }
 
     /// A record of which the device knows: most batches with a parent that is not there fail.
