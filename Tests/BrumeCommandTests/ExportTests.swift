@@ -24,7 +24,9 @@ let exportedValues: [String: FieldValue] = [
     "places": .locations([Location(latitude: 1, longitude: 2), Location(latitude: -90, longitude: 180)]),
     "references": .references([
         Reference(recordName: "r1", deletesSelf: false), Reference(recordName: "r2", deletesSelf: true),
-    ]), "list": .emptyList,
+    ]), "list": .emptyList, "sealed": EncryptedSamples.value(.double),
+    "sealedList": EncryptedSamples.value(.strings, contentBytes: 2_000),
+    "sealedNothing": EncryptedSamples.value(.emptyList),
 ]
 
 @Suite("Exports")
@@ -76,6 +78,8 @@ struct ExportLineTests {
         for text in [
             "1.5", "true", "null", "[]", "{}", "{\"double\":true}", "{\"bytes\":\"%\"}", "{\"location\":{}}",
             "{\"strings\":[1]}", "{\"list\":[1]}", "{\"double\":1,\"date\":1}", "{\"reference\":\"a\"}", "{\"any\":1}",
+            "{\"encrypted\":\"STRING\"}", "{\"encrypted\":\"REFERENCE\",\"bytes\":\"AA==\"}",
+            "{\"encrypted\":\"STRING\",\"bytes\":\"%\"}", "{\"encrypted\":\"STRING\",\"bytes\":\"AA==\",\"x\":1}",
         ] {
             let json = try JSONParser.value(of: text)
             #expect(throws: ValueError.self, "\(text)") { try FieldValue(exported: json) }
@@ -131,8 +135,10 @@ struct ExportCommandTests {
             "Notes",
             (0..<50).map {
                 .init(
-                    name: "child\($0)", type: "Note", parent: .set($0 == 0 ? "parent" : "child\($0 - 1)"), fields: [:])
+                    name: "child\($0)", type: "Note", parent: .set($0 == 0 ? "parent" : "child\($0 - 1)"),
+                    stamp: $0 % 2 == 0 ? [] : EncryptedSamples.stamp(filler: UInt8($0)), fields: [:])
             })
+        try await save("Notes", [.init(name: "r5", type: "Note", stamp: EncryptedSamples.stamp(), fields: [:])])
         try await save("Notes", [.init(name: "parent", type: "Note", fields: ["n": .int64(1)])])
         // What the import has to take away.
         try await save(
@@ -154,6 +160,12 @@ struct ExportCommandTests {
         #expect(source.count == 452 && source.mapValues(\.fields) == copy.mapValues(\.fields))
         #expect(source["edges"]?.fields == exportedValues)
         #expect(source.mapValues(\.system.parent) == copy.mapValues(\.system.parent))
+        #expect(source.mapValues(\.system.stamp) == copy.mapValues(\.system.stamp))
+        #expect(source.values.count { !$0.system.stamp.isEmpty } == 26)
+        let shown = try server.run("records", "get", "Notes", "edges")
+        #expect(shown.output.contains("  sealed: (encrypted)"), "\(shown.output) \(shown.errors)")
+        let set = try server.run("records", "save", "Notes", "r1", "x:encrypted=AA==")
+        #expect(set.status == ExitCode.usage.rawValue && "\(set.errors)".contains("no keys"), "\(set.errors)")
         #expect(source.mapValues(\.system.type) == copy.mapValues(\.system.type))
 
         // The default zone, which has no feed, holds more than a page; and everything, into another account.

@@ -32,7 +32,8 @@ struct TypedValueTests {
         arguments: [
             "a", "n:int64=1.5", "n:int64=9223372036854775808", "d:double=x", "w:date=yesterday", "b:bytes=?",
             "l:location=91,0", "l:location=1", "l:list=5", "x:in64=1", "l:list=[[1]]", "l:list=[1,\"a\"]",
-            "l:list=[{\"a\":1}]",
+            "l:list=[{\"a\":1}]", "e:encrypted=AAEC",
+            "l:list=[{\"encrypted\":\"STRING\",\"bytes\":\"AAEC\"}]",
         ])
     func bad(word: String) {
         #expect(throws: ValueError.self) { try FieldArgument(word) }
@@ -49,6 +50,17 @@ struct TypedValueTests {
         ]
         for value in values {
             #expect(try TypedValue(json: JSONParser.value(of: value.json.line)) == value)
+        }
+    }
+
+    @Test("an encrypted value is printed and never read: the command line has no keys")
+    func encrypted() throws {
+        let value = TypedValue.encrypted(EncryptedField(type: "LIST<INT64>", bytes: Data([0, 1, 2])))
+        #expect(value.summary == "(encrypted)" && value.typeName == "encrypted")
+        #expect(value.json.line == #"{"encrypted":"LIST<INT64>","bytes":"AAEC"}"#)
+        for text in [value.json.line, #"{"encrypted":"STRING"}"#, #"{"encrypted":1,"x":2}"#] {
+            let error = #expect(throws: ValueError.self) { try TypedValue(json: JSONParser.value(of: text)) }
+            #expect(error?.message.contains("no keys") == true)
         }
     }
 

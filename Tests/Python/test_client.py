@@ -187,12 +187,18 @@ class RecordTests(unittest.TestCase):
             "asset": p.Value(asset_value=photo),
             "assets": p.Value(asset_list=p.AssetList(values=pages)),
         }
+        # What no server can open: a header and, behind it, what could be a nonce and 32 bytes encrypted.
+        header = bytes([1, 1]) + bytes(range(16)) + bytes([0]) + (7).to_bytes(4, "little")
+        for kind in p.Value.DESCRIPTOR.fields:
+            if kind.name.startswith("encrypted_"):
+                values[kind.name] = p.Value(**{kind.name: header + bytes(range(40 + 32))})
         kinds = {value.WhichOneof("kind") for value in values.values()}
         self.assertEqual(kinds, {field.name for field in p.Value.DESCRIPTOR.fields}, "a kind of value is not tried")
 
         with Device().connect() as client:
             sent = p.RecordSave(
-                name="all", type="Everything", fields=[p.Field(key=key, value=value) for key, value in values.items()])
+                name="all", type="Everything", stamp=header + bytes(40),
+                fields=[p.Field(key=key, value=value) for key, value in values.items()])
             result = save(client, "Values", sent).saves[0]
             self.assertEqual(result.WhichOneof("outcome"), "record", result)
             saved = result.record
@@ -211,6 +217,7 @@ class RecordTests(unittest.TestCase):
 
             some = fetch(client, "Values", "all", keys=["int", "unknown"])[0].record
             self.assertEqual([field.key for field in some.fields], ["int"])
+            self.assertEqual(some.stamp, header + bytes(40))
             none = fetch(client, "Values", "all", keys=[])[0].record
             self.assertEqual(list(none.fields), [])
 
