@@ -96,7 +96,9 @@ extension Shard {
         let last = try statements[statements.last].map { last throws(ServiceError) in
             // Only whoever has the keys makes the server read all the statements, and once.
             if let known = loaded.statementHead, known.last == last { return known.head }
-            let before = try readKept("the account's statements") { () throws(EncryptionRefusal) in try Statement(kept: last.array) }
+            let before = try readKept("the account's statements") { () throws(EncryptionRefusal) in
+                try Statement(kept: last.array)
+            }
             do throws(EncryptionRefusal) {
                 try signed.checkSignatures(behind: before)
             } catch {

@@ -24,7 +24,8 @@ extension SimulatedDevice {
                 state.zones[zone] != nil && page.entries == state.ring(of: zone) && page.last == page.entries.count
             }
             guard isTrue else {
-                return simulation.violated("I1: a ring of \(page.last) entries is told, which no commit since \(seen) left")
+                return simulation.violated(
+                    "I1: a ring of \(page.last) entries is told, which no commit since \(seen) left")
             }
             simulation.report.ringPages += 1
             guard let statement = replica.statements.last else { return }
