@@ -33,6 +33,39 @@ package struct DatabaseAudit: Equatable, Sendable {
         /// Those of users who take part in what the owner shares.
         package var participantOperations = 0
         package var participantOperationBytes = 0
+
+        /// In what it differs from others, in words that are the same each time: dictionaries have no order.
+        package func differences(from other: Counts) -> String {
+            var found: [String] = []
+            func compare<Number: Equatable>(_ name: String, _ number: KeyPath<Counts, Number>) {
+                if self[keyPath: number] != other[keyPath: number] {
+                    found.append("\(name): \(self[keyPath: number]) and \(other[keyPath: number])")
+                }
+            }
+            func compare<Value: Equatable>(zones name: String, _ values: KeyPath<Counts, [UInt64: Value]>) {
+                let (mine, theirs) = (self[keyPath: values], other[keyPath: values])
+                let zones = Set(mine.keys).union(theirs.keys).filter { mine[$0] != theirs[$0] }.sorted()
+                if !zones.isEmpty { found.append("\(name) of zones \(zones)") }
+            }
+            compare("records", \.records)
+            compare("tombstones", \.tombstones)
+            compare("stored bytes", \.storedBytes)
+            compare("bytes in memory", \.approximateBytes)
+            compare("operations", \.operations)
+            compare("bytes of operations", \.operationBytes)
+            compare("participants' operations", \.participantOperations)
+            compare("bytes of participants' operations", \.participantOperationBytes)
+            compare("bytes of assets", \.assetBytes)
+            compare("bytes of pending assets", \.pendingAssetBytes)
+            compare(zones: "shares", \.sharing)
+            compare(zones: "records with assets", \.assetHolders)
+            if treeProblems != other.treeProblems {
+                found.append("trees: \(treeProblems.values.sorted()) and \(other.treeProblems.values.sorted())")
+            }
+            if assets != other.assets { found.append("how often assets are named") }
+            if creatorBytes != other.creatorBytes { found.append("bytes of users") }
+            return found.joined(separator: ", ")
+        }
     }
 
     /// A feed and the items in it.

@@ -11,7 +11,7 @@ package enum BoundChecks {
     /// - Parameter history: How much history the database may keep.
     package static func problem(with audit: DatabaseAudit, of id: DatabaseID, history: HistoryLimits) -> String? {
         if audit.kept != audit.recounted {
-            return "I9: counted are \(audit.kept), a recount gives \(audit.recounted)"
+            return "I9: counted is another than a recount gives: \(audit.kept.differences(from: audit.recounted))"
         }
         let (operations, bytes) =
             switch id.scope {
