@@ -57,10 +57,13 @@ extension CKContainer {
     ///
     /// **What was encrypted before can't be read any more**, by this device or by any that is let in later. Ask the
     /// user. The account's other devices see a ``EncryptionStatus/conflict`` until they are let in with the new code.
+    /// The server deletes the zones of the account whose keys are lost with them, and every device's fetch of changes
+    /// says of each that it went by ``CKDatabase/DatabaseChange/Deletion/Reason/encryptedDataReset``.
     ///
     /// - Returns: The new recovery code.
     /// - Throws: `serverRecordChanged` where another device changed the account's keys at the same time: ask the user
-    ///   again. Else as ``recoveryCode()``.
+    ///   again. `limitExceeded` where more than 400 zones have keys, which are to be deleted first, or after 1,024
+    ///   resets. Else as ``recoveryCode()``.
     public func resetEncryption() async throws(CKError) -> RecoveryCode { try await code(.beginAnew) }
 
     private func code(_ goal: AccountKeysStateMachine.Goal) async throws(CKError) -> RecoveryCode {
