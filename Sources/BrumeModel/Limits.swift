@@ -348,6 +348,12 @@ package enum Limits {
     /// Zones with keys that one reset deletes: whoever has more deletes some before.
     package static let zonesPerReset = itemsPerRequest
 
+    /// Rings of a private database: of its zones, and of shared trees in them.
+    package static let ringsPerDatabase = 10_000
+
+    /// Bytes of a database's rings up to which no quota refuses an entry that takes keys from somebody.
+    package static let ringReserveBytes = 16 * 1024 * 1024
+
     /// Bytes of a ring's signed entry: more than the largest, which has 128 members, 32 links and 2,000 earlier keys.
     package static let ringEntryBytes = 192 * 1024
 

@@ -22,11 +22,11 @@ extension Shard {
         let ring = try database.ring(of: request.zone, root: root)
         if ring[number] == request.entry { return .ringEntryAppended }
         let chain = try chain(of: ring)
-        let quota =
-            entry.takesKeys(behind: chain?.head) ? nil : server.quota(of: loaded, for: identity, share.key)
-        if let refusal = database.refusal(ofRingEntry: request.entry, number: number, in: ring, quota: quota) {
-            throw refusal
-        }
+        let quota = server.quota(of: loaded, for: identity, share.key)
+        let takesKeys = entry.takesKeys(behind: chain?.head)
+        let refusal = database.refusal(
+            ofRingEntry: request.entry, number: number, root: root, in: ring, quota: quota, takesKeys: takesKeys)
+        if let refusal { throw refusal }
         if root.isEmpty {
             try check(signed, behind: chain, in: loaded, identity: identity)
         } else {
@@ -36,7 +36,7 @@ extension Shard {
         }
         let commit = try database.append(
             ringEntry: request.entry, number: number, root: root, zone: request.zone, quota: quota,
-            nowMilliseconds: wallClockMilliseconds)
+            takesKeys: takesKeys, nowMilliseconds: wallClockMilliseconds)
         if let commit {
             let origin = ChangeOrigin(identity, in: database.id)
             guard append(commit, to: loaded, origin: origin, by: share) else { throw .databaseLost }
@@ -62,18 +62,21 @@ extension Shard {
             try Statement(kept: last.array)
         }
         let owner = signed.entry.member(named: identity.userRecordName)
-        guard owner?.statementHash == newest.hash else { throw Self.statementIsOld }
         do throws(EncryptionRefusal) {
             // Only whoever has the keys makes the server read all the statements.
             try signed.checkSignature(by: newest)
         } catch {
-            throw Self.refusal(ofRingEntry: error)
+            throw owner?.statementHash == newest.hash ? Self.refusal(ofRingEntry: error) : Self.statementIsOld
+        }
+        let owners = try readKept("the account's statements") { () throws(EncryptionRefusal) in
+            try StatementChain(keptBytes: statements.all.lazy.map(\.array))!
+        }
+        // Of a device that was added since, nobody has to know: the keys are the same.
+        guard let named = owner.flatMap({ owners.statement(of: $0.statementHash) }), named.keys == newest.keys else {
+            throw Self.statementIsOld
         }
         var directory = StatementDirectory()
-        directory.add(
-            try readKept("the account's statements") { () throws(EncryptionRefusal) in
-                try StatementChain(keptBytes: statements.all.lazy.map(\.array))!
-            })
+        directory.add(owners)
         do throws(EncryptionRefusal) {
             if var chain {
                 try chain.append(signed, statements: directory)
@@ -96,7 +99,7 @@ extension Shard {
         .invalidArguments, "the account has no statement yet; append the first one before its rings")
     private static let statementIsOld = ServiceError(
         .serverRecordChanged,
-        "the entry does not name the account's newest statement, to whose keys its own has to be boxed; fetch the"
+        "the entry is not signed with the keys of the account's newest statement, or boxed to others; fetch the"
             + " statements that are new, and make another one")
 
     private static func refusal(ofRingEntry refusal: EncryptionRefusal) -> ServiceError {
@@ -123,10 +126,13 @@ extension Place {
 }
 
 extension RingEntry {
-    /// Whether it takes keys from somebody, or from whoever has somebody's old ones: no quota keeps that from being
-    /// done.
+    /// Whether it takes keys from somebody, from whoever has a link or somebody's old keys: no quota keeps that from
+    /// being done.
     fileprivate func takesKeys(behind before: RingEntry?) -> Bool {
-        (before?.members ?? []).contains { member(named: $0.user)?.statementHash != $0.statementHash }
+        guard let before else { return false }
+        return isClosed && !before.isClosed
+            || before.members.contains { member(named: $0.user)?.statementHash != $0.statementHash }
+            || before.invitations.contains { !invitations.contains($0) }
     }
 
     /// Whether it is of a tree in the zone whose ring has that head.

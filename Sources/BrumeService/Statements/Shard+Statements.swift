@@ -46,6 +46,7 @@ extension Shard {
 
     /// Whether a request's statement is kept already, so that it is answered whatever the disk has room for.
     func isKept(_ request: DataRequest, in database: Database) -> Bool {
+        if case .appendRingEntry(let request) = request { return database.endsRing(request.entry, in: request.zone) }
         guard case .appendStatement(let request) = request else { return false }
         if !request.replacedHash.isEmpty { return hasReplaced(request, in: database) }
         return database.statements.all.contains(request.statement)

@@ -156,12 +156,13 @@ extension Database {
         return leaving
     }
 
-    /// The parts of a user record, without its parent; nil when it has neither fields nor a parent.
+    /// The parts of a user record, without its parent and stamp; nil when it has neither those nor fields.
     private func emptied(_ record: RecordSlot) -> StoredRecord.Parts? {
         do throws(ServiceError) {
             var parts = try StoredRecord.parts(of: record.bytes)
-            if parts.fields.isEmpty, parts.system.parent == nil { return nil }
+            if parts.fields.isEmpty, parts.system.parent == nil, parts.system.stamp.isEmpty { return nil }
             parts.system.parent = nil
+            parts.system.stamp = []
             return parts
         } catch {
             return nil

@@ -141,7 +141,7 @@ extension Database {
         if !queryRuns.isEmpty { keepForQueries(zoneAt: index) }
         zoneIndexOfIncarnation[zoneStates[index].incarnation] = nil
         zoneIndexes[zoneStates[index].incarnation] = nil
-        rings.remove(ofZone: zoneStates[index].incarnation)
+        forgetRings(ofZone: zoneStates[index].incarnation)
         var state = ZoneState(
             name: zoneStates[index].name, incarnation: zoneStates[index].incarnation, lastChange: position)
         state.deletion = reason

@@ -12,6 +12,8 @@ package final class Remains: @unchecked Sendable {
 
     init(of slots: RecordSlots) { content = slots }
 
+    init(of rings: ZoneRings.Zone) { content = rings }
+
     /// - Parameter database: One that is not used any more. Whoever still holds it, for work under way, finds it
     ///   intact.
     package init(of database: Database) { content = database }

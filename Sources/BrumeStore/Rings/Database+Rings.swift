@@ -25,14 +25,19 @@ extension Database {
     /// - Parameters:
     ///   - number: As the entry says it.
     ///   - entry: Of which it is checked that it follows the last one.
-    /// - Throws: See ``refusal(ofRingEntry:number:in:quota:)``.
+    ///   - root: A record name that the journal can hold; empty for the zone's own ring.
+    ///   - takesKeys: Whether the entry takes keys from somebody: no quota refuses one of those, as long as rings are
+    ///     within ``Limits/ringReserveBytes``.
+    /// - Throws: See ``refusal(ofRingEntry:number:root:in:quota:takesKeys:)``.
     package func append(
         ringEntry entry: SharedBytes, number: UInt32, root: String, zone: ZoneID, quota: StorageQuota?,
-        nowMilliseconds: Int64
+        takesKeys: Bool = false, nowMilliseconds: Int64
     ) throws(ServiceError) -> Commit? {
         let ring = try ring(of: zone, root: root)
         if ring[number] == entry { return nil }
-        if let refusal = refusal(ofRingEntry: entry, number: number, in: ring, quota: quota) { throw refusal }
+        let refusal = refusal(
+            ofRingEntry: entry, number: number, root: root, in: ring, quota: quota, takesKeys: takesKeys)
+        if let refusal { throw refusal }
         let incarnation = try liveIncarnation(of: zone)
         let kept = SharedBytes(entry.array)
         let isTaken = rings.append(kept, zone: incarnation, root: root)
@@ -43,17 +48,28 @@ extension Database {
     }
 
     /// Why an entry is not kept, whatever is in it; nil for one that is or can be: `serverRecordChanged` where another
-    /// one of its number came first, or those between are missing; `limitExceeded` where there is no room.
-    ///
-    /// - Parameter quota: Nil for an entry that takes keys from somebody: that is refused by none.
+    /// one of its number came first, or those between are missing; `limitExceeded` where there is no room;
+    /// `invalidArguments` where no record can have the root's name.
     package func refusal(
-        ofRingEntry entry: SharedBytes, number: UInt32, in ring: KeyRing, quota: StorageQuota?
+        ofRingEntry entry: SharedBytes, number: UInt32, root: String, in ring: KeyRing, quota: StorageQuota?,
+        takesKeys: Bool
     ) -> ServiceError? {
         if ring[number] == entry { return nil }
+        // What the journal is read with refuses it as well: a server that kept it would not start again.
+        if !root.isEmpty, let problem = Names.problemWithRecordName(root) {
+            return ServiceError(.invalidArguments, problem)
+        }
         if number <= ring.last { return Self.entryIsTaken }
         if number > ring.last + 1 { return Self.entriesAreMissing }
-        if !ring.hasRoom(for: entry) { return Self.ringIsFull }
+        if !rings.hasRoom(for: entry, in: ring) { return Self.ringIsFull }
+        if takesKeys, rings.byteCount + entry.count <= Limits.ringReserveBytes { return nil }
         return overheadRefusal(quota)
+    }
+
+    /// Whether an entry is the last one of a ring of a zone, and so one that is sent again.
+    package func endsRing(_ entry: SharedBytes, in zone: ZoneID) -> Bool {
+        guard id.scope == .private, case .success(let index) = zoneIndex(of: zone) else { return false }
+        return rings.endsRing(entry, ofZone: zoneStates[index].incarnation)
     }
 
     /// Deletes the zones that have rings, as of an account whose keys are lost, and the rings of the default zone,
@@ -78,8 +94,13 @@ extension Database {
     /// Forgets the rings of the default zone, which are all that there are where no other zone is.
     func forgetRings(into builder: inout CommitBuilder) {
         guard rings.zones.first == 0 else { return }
-        rings.remove(ofZone: 0)
+        forgetRings(ofZone: 0)
         builder.append(.ringsEnd(zone: 0))
+    }
+
+    /// Forgets the rings of a zone, whose memory is freed elsewhere.
+    func forgetRings(ofZone zone: UInt64) {
+        if let gone = rings.remove(ofZone: zone), let giveBack { giveBack(Remains(of: gone)) }
     }
 
     /// Replays one of the changes.
@@ -99,7 +120,7 @@ extension Database {
             guard rings.zones.contains(zone) else {
                 throw ServiceError(.internalError, "rings go where there are none")
             }
-            rings.remove(ofZone: zone)
+            forgetRings(ofZone: zone)
         default: preconditionFailure("the change is none of rings")
         }
     }
@@ -118,8 +139,9 @@ extension Database {
             + " their order, or fetch all and compare")
     private static let ringIsFull = ServiceError(
         .limitExceeded,
-        "a ring's entry has 1 to \(Limits.ringEntryBytes) bytes, and a ring \(Limits.entriesPerRing) entries and"
-            + " \(Limits.bytesPerRing) bytes of them; begin another zone")
+        "a ring's entry has 1 to \(Limits.ringEntryBytes) bytes, a ring \(Limits.entriesPerRing) entries and"
+            + " \(Limits.bytesPerRing) bytes of them, and the database \(Limits.ringsPerDatabase) rings; begin another"
+            + " zone, or delete some")
     private static let tooManyZones = ServiceError(
         .limitExceeded,
         "more than \(Limits.zonesPerReset) zones have keys that would be lost; delete some of them first")

@@ -20,7 +20,7 @@ extension CommitHistory {
             let ring = state.rings[zone] ?? []
             guard number == ring.count + 1 else { return "I3: entry \(number) of a ring is kept behind \(ring.count)" }
             guard let sent = sentRingEntries[signed.array], sent.behind == ring.last,
-                sent.zone == state.name(of: zone), sent.statement == state.statements.last,
+                sent.zone == state.name(of: zone), state.statements.contains(sent.statement),
                 mayCommit(sent.device, sequence: entry.sequence, in: entry.database)
             else { return "I11: entry \(number) of a ring is kept where no device meant it to stand" }
             state.rings[zone, default: []].append(signed)

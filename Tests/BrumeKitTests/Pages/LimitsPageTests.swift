@@ -284,6 +284,7 @@ extension LimitsPageTests {
         ),
         ("resets of an account", [Model.statementResetsPerAccount]),
         ("zones with rings", [Model.zonesPerReset]),
+        ("rings of a private database", [Model.ringsPerDatabase]),
         ("entries of a ring", [Model.entriesPerRing, Model.ringEntryBytes, Model.bytesPerRing]),
         ("a page of `Statements.Fetch`", [Model.pageBytes]),
         ("remembered operations, private", [Model.rememberedOperations, Model.rememberedOperationBytes]),

@@ -144,8 +144,45 @@ struct RingServiceTests {
         let (renewed, signed) = try identity.replacingKeys()
         try append(statement: signed, by: peer)
         #expect(refusal { try append(try next(one, by: identity), by: peer) } == .serverRecordChanged)
-        try append(try next(one, by: renewed), by: peer)
-        #expect(try page(of: peer).last == 2)
+        let two = try next(one, by: renewed)
+        try append(two, by: peer)
+        let (_, added) = try renewed.adding(device: KeyPairs(seed: .random()).publicKeys, deviceName: "")
+        try append(statement: added, by: peer)
+        try append(try next(two, by: renewed), by: peer)
+        #expect(try page(of: peer).last == 3, "a device was added, and the keys are the same")
+    }
+
+    @Test("of names that no record can have are refused, since no server could read them again")
+    func names() throws {
+        var server = try SteppedServer(disk: disk)
+        var peer = try server.connect(account: "a")
+        try peer.makeZone("notes")
+        let identity = try identity(of: peer)
+        try append(try begin(by: identity), by: peer)
+        for root in ["_x", "é", String(repeating: "x", count: 300)] {
+            #expect(refusal { try append(try begin(by: identity, root: root), by: peer) } == .invalidArguments)
+        }
+        let longest = String(repeating: "x", count: 255)
+        try append(try begin(by: identity, root: longest), by: peer)
+        for run in 2...3 as ClosedRange<UInt32> {
+            if run == 3 { server.snapshot() }
+            server = try SteppedServer(disk: disk, run: run)
+            peer = try server.connect(account: "a")
+            #expect(try page(of: peer, root: longest).last == 1)
+        }
+    }
+
+    @Test("that came are answered again, however full the disk is")
+    func retries() throws {
+        let server = try SteppedServer(log: ScriptedLogStorage())
+        let peer = try server.connect(account: "a")
+        let identity = try identity(of: peer)
+        let one = try begin(by: identity, zone: Names.defaultZone)
+        try append(one, to: .defaultZone, by: peer)
+        server.log?.isFull = true
+        try append(one, to: .defaultZone, by: peer)
+        let two = try next(one, by: identity)
+        #expect(refusal { try append(two, to: .defaultZone, by: peer) } == .serviceUnavailable)
     }
 
     @Test("are refused where devices would refuse them, whoever has the account's token")

@@ -78,8 +78,44 @@ struct RingTests {
             }
         }
         #expect(refusal == .quotaExceeded && Int(number) * 100_000 < Limits.overheadAllowanceBytes + 300_000)
-        try append(number, to: Names.defaultZone)
-        #expect(database.quotaBytes > 1_000)
+        func taking() throws(ServiceError) -> Commit? {
+            try database.append(
+                ringEntry: Self.entry(number, bytes: 100_000), number: number, root: "", zone: .defaultZone,
+                quota: quota,
+                takesKeys: true, nowMilliseconds: 5)
+        }
+        while database.rings.byteCount + 100_000 <= Limits.ringReserveBytes {
+            #expect(try taking() != nil)
+            number += 1
+        }
+        let error = #expect(throws: ServiceError.self) { try taking() }
+        #expect(error?.code == .quotaExceeded && database.quotaBytes > 1_000)
+    }
+
+    @Test("of names that no record can have are not kept")
+    func names() throws {
+        for root in ["_x", "é", String(repeating: "x", count: 256)] {
+            let error = #expect(throws: ServiceError.self) { try append(1, root: root) }
+            #expect(error?.code == .invalidArguments)
+        }
+    }
+
+    @Test("are so many in a database and no more, which is damage in a snapshot that has more")
+    func count() throws {
+        var rings = ZoneRings()
+        for number in 0..<Limits.ringsPerDatabase {
+            let isTaken = rings.append(Self.entry(1, bytes: 1), zone: UInt64(number % 3), root: "r\(number)")
+            #expect(isTaken)
+        }
+        let full = rings
+        let (isMoreTaken, isLongerTaken) = (
+            rings.append(Self.entry(1), zone: 0, root: "more"), rings.append(Self.entry(2), zone: 0, root: "r0")
+        )
+        #expect(!isMoreTaken && isLongerTaken && full.recounted == full)
+        _ = rings.remove(ofZone: 0)
+        #expect(rings == rings.recounted && rings.count < full.count)
+        let isTaken = rings.append(Self.entry(1), zone: 1, root: "more")
+        #expect(isTaken)
     }
 
     @Test("go with their zone, in memory and in the quota")
