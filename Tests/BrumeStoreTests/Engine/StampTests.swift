@@ -67,4 +67,15 @@ struct StampTests {
         share.stamp = one
         #expect(Desk.ofSharer().modify(saves: [share]).result.saveCodes == [.invalidArguments])
     }
+
+    @Test("goes with the fields of a user's record that is emptied") func emptied() {
+        _ = desk.database.ensureUserRecord(named: Desk.owner, nowMilliseconds: 1)
+        var save = RecordSave<CheckedFields>.of(Desk.owner, type: Names.userRecordType)
+        save.stamp = one
+        #expect(desk.modify(.defaultZone, policy: .changedKeys, saves: [save]).result.saveCodes == [nil])
+        #expect(desk.record(Desk.owner, in: .defaultZone)?.system.stamp == one)
+        var emptying = desk.database.beginEmptying()
+        while desk.database.empty(&emptying, nowMilliseconds: 1) != nil {}
+        #expect(desk.record(Desk.owner, in: .defaultZone)?.system.stamp == [])
+    }
 }
