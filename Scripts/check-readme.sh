@@ -53,10 +53,10 @@ examples=("$work"/examples/example-*.swift)
 [ ${#examples[@]} -gt 0 ] || fail "README.md holds no Swift example"
 # The first is the program of "Five minutes", which its reader runs, and so does this script.
 objects=()
-for target in CloudKit BrumeKit BrumeProtocol BrumeRecord BrumeSystem BrumeModel BrumeGeodesy BrumeRandom BrumeLock CBrume CBrumeProto; do
+for target in CloudKit BrumeKit BrumeEncryption BrumeProtocol BrumeRecord BrumeSystem BrumeModel BrumeGeodesy BrumeRandom BrumeLock CBrume CBrumeProto; do
     while IFS= read -r object; do objects+=("$object"); done < <(find "$built/$target.build" -name '*.o')
 done
-libraries=(-lprotobuf-c -lssl -lcrypto -lm)
+libraries=(-lprotobuf-c -lssl -lcrypto -lsodium -lm)
 for example in "${examples[@]}"; do
     # A file named main.swift may hold statements, as the examples do.
     mkdir "${example%.swift}"
