@@ -8,7 +8,8 @@ internal import BrumeModel
 /// with the files, and goes on where this one was.
 ///
 /// An operation first sends again what was cut off, then looks at the account's statements, and then does what it is
-/// for. No identity is made by looking.
+/// for. No identity is made by looking. What takes something from a person, the data of before or the code on paper, is
+/// sent again by what asks for the same alone; any other operation only finds out whether it had its effect.
 struct AccountKeysStateMachine: Sendable {
     /// What the operation is for.
     enum Goal: Sendable {
@@ -102,7 +103,8 @@ struct AccountKeysStateMachine: Sendable {
     mutating func started() -> Action {
         guard let pending = kept.pending else { return fetch() }
         if has(pending) { return adopt(pending, then: .fetch) }
-        return follows(pending) ? send(pending) : write([.pending(nil)], then: .fetch)
+        guard follows(pending) else { return write([.pending(nil)], then: .fetch) }
+        return maySend(pending) ? send(pending) : fetch()
     }
 
     /// The changes of the last action are kept.
@@ -209,6 +211,19 @@ struct AccountKeysStateMachine: Sendable {
         guard pending.replacedHash.isEmpty else { return true }
         guard let last = kept.known?.chain.last else { return pending.signed.statement.number == 1 }
         return last.hash == pending.signed.statement.previousHash
+    }
+
+    /// Whether the operation may send a statement that one before it made.
+    func maySend(_ pending: PendingStatement) -> Bool {
+        if !pending.replacedHash.isEmpty {
+            guard case .beginAnew = goal else { return false }
+            return true
+        }
+        guard pending.code != nil, pending.signed.statement.number > 1 else { return true }
+        switch goal {
+        case .replaceCode, .takeCode: return true
+        default: return false
+        }
     }
 
     /// Where the device stands by what it knows now; nil before it has looked.

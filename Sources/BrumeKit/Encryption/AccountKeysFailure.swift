@@ -3,6 +3,8 @@ internal import BrumeEncryption
 /// Why an operation on an account's keys did not do what it was for.
 enum AccountKeysFailure: Error, Equatable, Sendable {
     case notSetUp
+    /// A code was typed, and the server has no keys to which it could belong.
+    case nothingToRecover
     case noKeys(KeyAbsence)
     case conflict
     case wrongCode
@@ -34,6 +36,12 @@ extension AccountKeysFailure {
             CKError(
                 .unknownItem,
                 message: "the account has no encryption keys yet; CKContainer.recoveryCode() makes them")
+        case .nothingToRecover:
+            CKError(
+                .unknownItem,
+                message:
+                    "the server has no encryption keys of the account to which a recovery code could belong; if there "
+                    + "were some, let a device that has them connect first, which gives them back")
         case .noKeys(let absence): CKError(.accountTemporarilyUnavailable, message: absence.sentence)
         case .conflict:
             CKError(

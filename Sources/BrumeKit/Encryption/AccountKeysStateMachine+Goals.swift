@@ -48,7 +48,7 @@ extension AccountKeysStateMachine {
     private mutating func use(_ code: RecoveryCode, _ standing: Standing) -> Action {
         let paper = code.paperKey(scope).publicKey
         switch standing {
-        case .notSetUp: return finish(.failed(.notSetUp))
+        case .notSetUp: return finish(.failed(.nothingToRecover))
         case .available(let identity):
             return finish(identity.statement.codeKey == paper ? .looked : .failed(.wrongCode))
         case .noKeys:

@@ -42,9 +42,18 @@ extension AccountKeysStateMachine {
     private mutating func conflicts(
         at number: UInt32, _ fetch: StatementsFetch, _ shown: [SignedStatement]
     ) -> Action {
-        // A code is looked for in all that the server shows.
-        if case .useCode = goal, fetch.base > 0 { return self.fetch(whole: true) }
+        let beganAnew = kept.pending.flatMap { $0.replacedHash.isEmpty ? nil : $0 }
+        if fetch.base > 0 {
+            // A code is looked for in all that the server shows, and so is a first statement of this device's.
+            if case .useCode = goal { return self.fetch(whole: true) }
+            if beganAnew != nil { return self.fetch(whole: true) }
+        }
         (conflict, rival) = (number, fetch.base == 0 ? shown : [])
+        if let beganAnew, shown.first?.statement.hash == beganAnew.signed.statement.hash,
+            let known = try? KnownStatements(shown, of: scope, trust: .compared)
+        {
+            return adopt(beganAnew, into: known, then: .pursue)
+        }
         return reconcile()
     }
 
@@ -90,7 +99,7 @@ extension AccountKeysStateMachine {
     /// Whether a statement that was cut off does what the operation is for.
     private func reaches(_ goal: Goal, _ pending: PendingStatement) -> Bool {
         switch goal {
-        case .beginAnew: !pending.replacedHash.isEmpty
+        case .beginAnew: pending.signed.statement.number == 1
         case .replaceCode: pending.code != nil && pending.signed.statement.number > 1
         default: false
         }
@@ -101,7 +110,8 @@ extension AccountKeysStateMachine {
         guard let pending = kept.pending else { return pursue() }
         if has(pending) { return adopt(pending, then: .pursue) }
         guard let refusal else {
-            return follows(pending) ? send(pending) : write([.pending(nil)], then: .pursue)
+            guard follows(pending) else { return write([.pending(nil)], then: .pursue) }
+            return maySend(pending) ? send(pending) : pursue()
         }
         self.refusal = nil
         return write([.pending(nil)], then: next(behind: refusal, of: pending))
@@ -111,7 +121,8 @@ extension AccountKeysStateMachine {
         if refusal.code == .limitExceeded { return .finish(.failed(.full(refusal.message))) }
         // Whoever begins anew has to know whose place it takes, and another one is there now.
         if case .beginAnew = goal, pending.signed.statement.number == 1 {
-            return .finish(.failed(.replacedMeanwhile))
+            let isLate = refusal.code == .serverRecordChanged
+            return .finish(.failed(isLate ? .replacedMeanwhile : .refused(refusal.message)))
         }
         // What stands behind the server's last statement and is refused is wrong itself.
         let isNext = conflict == nil && follows(pending) && serverLastHash == kept.known?.chain.last.hash

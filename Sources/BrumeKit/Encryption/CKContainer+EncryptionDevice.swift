@@ -2,13 +2,27 @@ internal import BrumeEncryption
 
 extension CKContainer {
     /// Brume's addition: a device that has the account's encryption keys; see ``CKContainer/encryptionDevices()``.
-    public struct EncryptionDevice: Hashable, Sendable {
+    public struct EncryptionDevice: Identifiable, Hashable, Sendable {
         /// The name that the device gave itself (``BrumeConfiguration/deviceName``); nil where this device can't read
         /// it, since it does not have the account's keys. Two devices may have the same.
         public let name: String?
         /// Whether it is the device that asked.
         public let isCurrent: Bool
         let keys: PublicKeys
+
+        /// The same for one device whatever is known of its name; another one when it was removed and let in again.
+        public var id: ID { ID(keys: keys) }
+
+        /// What tells devices apart.
+        public struct ID: Hashable, Sendable {
+            fileprivate let keys: PublicKeys
+        }
+
+        /// Whether both are the same device.
+        public static func == (left: Self, right: Self) -> Bool { left.keys == right.keys }
+
+        /// Hashes what tells devices apart.
+        public func hash(into hasher: inout Hasher) { hasher.combine(keys) }
     }
 }
 

@@ -1,11 +1,12 @@
 extension CKContainer {
     /// Brume's addition: whether this device can encrypt and decrypt for the account; see
     /// ``CKContainer/encryptionStatus()``.
+    ///
+    /// There may be more of them in later versions: a `switch` needs a `default`.
     public enum EncryptionStatus: Hashable, Sendable {
         /// This device has the account's keys.
         case available
-        /// The account has no keys yet. The first device that encrypts something makes them, or
-        /// ``CKContainer/recoveryCode()``.
+        /// The account has no keys yet; ``CKContainer/recoveryCode()`` makes them.
         case notSetUp
         /// The account has keys, and this device does not. ``CKContainer/useRecoveryCode(_:)`` lets it in.
         case noKeys(Reason)
@@ -13,8 +14,8 @@ extension CKContainer {
         /// with them before a person has decided.
         ///
         /// Either the account's owner began anew on another device (``CKContainer/resetEncryption()``): then the new
-        /// recovery code lets this device in. Or devices went on after the operator restored a backup; or the server
-        /// lies.
+        /// recovery code lets this device in, which gives up what it knew before. Or devices went on after the operator
+        /// restored a backup; or the server lies.
         case conflict
 
         /// Why a device does not have the account's keys.

@@ -38,7 +38,7 @@ extension CKContainer {
     /// - Parameter text: The code as a person typed it: small letters, spaces and hyphens don't matter, and the letters
     ///   I, L and O count as the digits that they look like.
     /// - Throws: `invalidArguments` for what is no code, and for one that is not the account's or was replaced;
-    ///   `unknownItem` where the account has no keys yet; `limitExceeded` where it has 64 devices;
+    ///   `unknownItem` where the server has no keys of the account; `limitExceeded` where it has 64 devices;
     ///   `accountTemporarilyUnavailable` where the server shows other keys than this device knows and the code does not
     ///   explain them; `notAuthenticated` without an account.
     public func useRecoveryCode(_ text: String) async throws(CKError) {
@@ -58,7 +58,11 @@ extension CKContainer {
     /// **What was encrypted before can't be read any more**, by this device or by any that is let in later. Ask the
     /// user. The account's other devices see a ``EncryptionStatus/conflict`` until they are let in with the new code.
     /// The server deletes the zones of the account whose keys are lost with them, and every device's fetch of changes
-    /// says of each that it went by ``CKDatabase/DatabaseChange/Deletion/Reason/encryptedDataReset``.
+    /// says of each that it went by ``CKDatabase/DatabaseChange/Deletion/Reason/encryptedDataReset``: what in them was
+    /// not encrypted is gone, too, assets and shares as well. Records of the default zone stay.
+    ///
+    /// A call that failed may have had its effect, which the next call of any of these functions finds out; none but
+    /// this one tries again.
     ///
     /// - Returns: The new recovery code.
     /// - Throws: `serverRecordChanged` where another device changed the account's keys at the same time: ask the user
