@@ -13,28 +13,34 @@ package struct Tree: Hashable, Sendable {
     package static let wholeZone = ""
 
     package let place: Place
-    package let root: String
     package let kind: Kind
     /// The same for a root before it is shared and after.
     package let id: [UInt8]
 
+    /// - Parameter root: The record name of the tree's root; ``wholeZone`` in a zone that is one tree.
     package init(place: Place, root: String, kind: Kind) {
         precondition(!root.isEmpty || kind == .isPrivate, "a zone that is one tree has the zone's key")
         self.place = place
-        self.root = root
         self.kind = kind
-        id = Array(Digest.hash(Self.message(.tree, place, root: root)).prefix(Self.idBytes))
-    }
-
-    /// The tree's key that a key of its ring gives.
-    package func key(from ringKey: SecretKey) -> SecretKey {
-        Digest.deriveKey(ringKey, Self.message(kind == .isPrivate ? .treeKey : .sharedTreeKey, place, root: root))
-    }
-
-    private static func message(_ label: Label, _ place: Place, root: String) -> PartWriter {
-        var message = PartWriter(label)
+        var message = PartWriter(.tree)
         message.write(place)
         message.write(text: root)
-        return message
+        id = Array(Digest.hash(message).prefix(Self.idBytes))
+    }
+
+    /// The tree that a value's header names.
+    package init(place: Place, _ header: ValueHeader) {
+        self.place = place
+        kind = header.kind
+        id = header.treeID
+    }
+
+    /// The tree's key that a key of its ring gives. It takes the id alone: whoever has the ring's key opens a value by
+    /// its header, whatever is above its record by now.
+    package func key(from ringKey: SecretKey) -> SecretKey {
+        var message = PartWriter(kind == .isPrivate ? .treeKey : .sharedTreeKey)
+        message.write(place)
+        message.write(bytes: id)
+        return Digest.deriveKey(ringKey, message)
     }
 }

@@ -37,7 +37,7 @@ class Tree:
     def key(self, ring_key):
         """Section 3: the tree key, from the zone's ring or the tree's own."""
         label = "tree-key" if self.kind == PRIVATE_TREE else "shared-tree-key"
-        return derive(ring_key, label, self.place.parts(), text(self.root))
+        return derive(ring_key, label, self.place.parts(), sized(self.identifier()))
 
 
 @message(versioned=True)
