@@ -30,6 +30,34 @@ package struct KnownRing: Sendable {
         chain = try Self.chain(signed, of: ring, statements: statements)
     }
 
+    /// A ring as this device kept it, which it checked before it did.
+    ///
+    /// - Parameters:
+    ///   - kept: The bytes of all entries, from the first on.
+    ///   - ended: Those of the branches that ended.
+    /// - Throws: Where they are not the entries of one ring in their order.
+    package init(kept: [[UInt8]], ended: [[[UInt8]]] = []) throws(EncryptionRefusal) {
+        chain = try Self.chain(kept: kept)
+        for branch in ended { endedBranches.append(try Self.chain(kept: branch)) }
+        guard endedBranches.allSatisfy({ $0.head.ring == chain.head.ring }) else { throw .brokenChain }
+    }
+
+    private static func chain(kept: [[UInt8]]) throws(EncryptionRefusal) -> RingChain {
+        var entries: [SignedRingEntry] = []
+        for bytes in kept {
+            let next = try SignedRingEntry(bytes)
+            let follows =
+                entries.last.map {
+                    next.entry.ring == $0.entry.ring && next.entry.number == $0.entry.number + 1
+                        && next.entry.previousHash == $0.entry.hash
+                } ?? (next.entry.number == 1)
+            guard follows else { throw .brokenChain }
+            entries.append(next)
+        }
+        guard !entries.isEmpty else { throw .brokenChain }
+        return RingChain(kept: entries)
+    }
+
     /// Compares what a server shows with what is known, and takes what follows.
     ///
     /// - Parameters:

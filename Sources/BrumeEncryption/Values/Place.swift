@@ -27,6 +27,9 @@ package struct Place: Hashable, Sendable {
         self.ringID = ringID
     }
 
+    /// An id for a ring that is made, which no other one has.
+    package static func newRingID() -> [UInt8] { Sodium.randomBytes(ringIDBytes) }
+
     package static func == (left: Place, right: Place) -> Bool {
         left.container.hasBytes(of: right.container) && left.environment.hasBytes(of: right.environment)
             && left.owner.hasBytes(of: right.owner) && left.zone.hasBytes(of: right.zone) && left.ringID == right.ringID

@@ -19,7 +19,9 @@ final class AccountBinding: Sendable {
     /// The ids of uploads that are under way.
     let uploadsUnderWay = Lock<Set<UploadID>>([])
     /// The account's keys, as far as this device has them.
-    let keys = AccountKeys()
+    let keys: AccountKeys
+    /// What encrypts and decrypts with them.
+    let encryptedZones: EncryptedZones
     private let state = Lock(State())
 
     private struct State {
@@ -38,6 +40,9 @@ final class AccountBinding: Sendable {
         self.transport = transport
         self.registry = registry
         self.announcer = announcer
+        let folders = KeyFolderAccess()
+        keys = AccountKeys(folders: folders)
+        encryptedZones = EncryptedZones(folders: folders)
     }
 
     deinit {
@@ -58,6 +63,7 @@ final class AccountBinding: Sendable {
     /// The container is done with this account.
     func end() {
         keys.end()
+        encryptedZones.end()
         let session = state.withLock { state in
             state.isEnded = true
             state.formerUser = state.session?.currentUser

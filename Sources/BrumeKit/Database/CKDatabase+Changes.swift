@@ -114,13 +114,15 @@ extension CKDatabase {
                 }
             return DatabaseChange.Deletion(zoneID: try zoneID(deletion.zone), reason: reason)
         }
+        let earlierDeletions = try page.earlierDeletions.map(deletion)
+        let deletions = try page.deletions.map(deletion)
+        await zonesAreGone((earlierDeletions + deletions).map(\.zoneID), account)
         return DatabaseChangePage(
-            earlierDeletions: try page.earlierDeletions.map(deletion),
+            earlierDeletions: earlierDeletions,
             modifications: try page.changed.map { (id) throws(CKError) in
                 DatabaseChange.Modification(zoneID: try zoneID(id))
             },
-            deletions: try page.deletions.map(deletion), changeToken: CKServerChangeToken(bytes: page.token),
-            moreComing: page.moreComing)
+            deletions: deletions, changeToken: CKServerChangeToken(bytes: page.token), moreComing: page.moreComing)
     }
 
     /// One page of what changed in a custom zone since a token: each record once, in its latest version.

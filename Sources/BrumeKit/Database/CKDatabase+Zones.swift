@@ -138,7 +138,9 @@ extension CKDatabase {
                 encode: { coder in coder.encodeModifyZonesRequest(request) },
                 decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyZonesResponse(bytes) })
             results.saveResults.merge(try Self.results(answer.saves, saves, currentUser: account.currentUser)) { $1 }
-            results.deleteResults.merge(try answer.deletions.deleteResults(deletions)) { $1 }
+            let deleteResults = try answer.deletions.deleteResults(deletions)
+            results.deleteResults.merge(deleteResults) { $1 }
+            await zonesAreGone(deletions.filter { (try? deleteResults[$0]?.get()) != nil }, account)
         }
         for (part, error) in failures {
             for change in part {

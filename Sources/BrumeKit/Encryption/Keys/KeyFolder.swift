@@ -13,7 +13,7 @@ struct KeyFolder: Sendable {
     let path: String
     let place: KeyPlace
     private let stateFolder: String
-    private let disk: any KeyDisk
+    let disk: any KeyDisk
 
     init(stateFolder: String, place: KeyPlace, disk: any KeyDisk = RealKeyDisk()) {
         (self.stateFolder, self.place, self.disk) = (stateFolder, place, disk)
@@ -113,13 +113,13 @@ struct KeyFolder: Sendable {
         return version
     }
 
-    private func makeFolder() throws(SystemError) {
+    func makeFolder() throws(SystemError) {
         try FileSystem.makeDirectoryTree(stateFolder, permissions: 0o700)
         try disk.makeFolders([FileSystem.directory(of: path), path])
     }
 
     /// Nil: another process has it.
-    private func takeLock() throws(KeyFolderProblem) -> DirectoryLock? {
+    func takeLock() throws(KeyFolderProblem) -> DirectoryLock? {
         do throws(SystemError) {
             return try DirectoryLock(directory: path)
         } catch {
@@ -130,7 +130,7 @@ struct KeyFolder: Sendable {
 
     // MARK: Problems
 
-    private func cannotWrite(_ error: SystemError) -> KeyFolderProblem {
+    func cannotWrite(_ error: SystemError) -> KeyFolderProblem {
         KeyFolderProblem(
             "the keys of this device can't be kept (\(error)); make room, make \(path) writable, or set BRUME_STATE to "
                 + "another folder before there are keys")

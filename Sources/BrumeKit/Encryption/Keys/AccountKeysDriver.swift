@@ -8,11 +8,9 @@ internal import Foundation
 struct AccountKeysDriver: Sendable {
     typealias Machine = AccountKeysStateMachine
 
-    private let disk: any KeyDisk
-    /// What touches the disk, which may take long.
-    private let files = DispatchQueue(label: "brume.keys")
+    private let folders: KeyFolderAccess
 
-    init(disk: any KeyDisk) { self.disk = disk }
+    init(folders: KeyFolderAccess) { self.folders = folders }
 
     /// How an operation ended.
     struct End: Sendable {
@@ -28,10 +26,10 @@ struct AccountKeysDriver: Sendable {
     /// - Throws: What calls to the server throw; `internalError` where the key folder can't be used. What the device
     ///   keeps is as it was before or after one of the machine's steps, and the next operation goes on from there.
     func run(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> End {
-        let folder = try await folder(of: account)
+        let folder = try await folders.folder(of: account)
         let deviceName = account.configuration.resolvedDeviceName
         for _ in 0..<KeyLimits.attemptsMax {
-            let loaded = try await onFiles(folder) { () throws(KeyFolderProblem) in try folder.load() }
+            let loaded = try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.load() }
             let machine = Machine(goal: goal, kept: loaded.kept, scope: folder.place.scope, deviceName: deviceName)
             if let end = try await run(machine, over: loaded.version, in: folder, for: account) { return end }
         }
@@ -55,7 +53,7 @@ struct AccountKeysDriver: Sendable {
                 }
             case .write(let changes):
                 let before = version
-                let written = try await onFiles(folder) { () throws(KeyFolderProblem) in
+                let written = try await folders.use(folder) { () throws(KeyFolderProblem) in
                     try folder.write(changes, over: before)
                 }
                 guard let written else { return nil }
@@ -64,23 +62,6 @@ struct AccountKeysDriver: Sendable {
             case .finish(let outcome):
                 return End(outcome: outcome, standing: machine.standing, listedAs: machine.kept.listedAs)
             }
-        }
-    }
-
-    /// The folder of the account's keys, which only the server can tell: whose token it is.
-    private func folder(of account: AccountBinding) async throws(CKError) -> KeyFolder {
-        let configuration = account.configuration
-        guard configuration.token != nil else { throw configuration.missingAccount }
-        guard let user = try await account.welcome().userRecordName else { throw .noAccount }
-        do throws(ConfigurationProblem) {
-            let scope = IdentityScope(
-                account: user, container: try configuration.sessionKey().container,
-                environment: configuration.environment.rawValue)
-            return KeyFolder(
-                stateFolder: try configuration.resolvedStateFolder(),
-                place: KeyPlace(server: try configuration.endpoint().name, scope: scope), disk: disk)
-        } catch {
-            throw CKError(.internalError, message: error.message)
         }
     }
 
@@ -116,31 +97,6 @@ struct AccountKeysDriver: Sendable {
             }
             return Machine.Refusal(code: code, message: error.localizedDescription)
         }
-    }
-
-    // MARK: The disk
-
-    /// Works on the folder, once no other process does.
-    private func onFiles<Value: Sendable>(
-        _ folder: KeyFolder, _ body: @escaping @Sendable () throws(KeyFolderProblem) -> KeyFolder.Attempt<Value>
-    ) async throws(CKError) -> Value {
-        for _ in 0..<KeyLimits.lockAttemptsMax {
-            let result = await withCheckedContinuation { continuation in
-                files.async { continuation.resume(returning: Result { () throws(KeyFolderProblem) in try body() }) }
-            }
-            switch result {
-            case .success(.done(let value)): return value
-            case .success(.locked): break
-            case .failure(let problem): throw CKError(.internalError, message: problem.message)
-            }
-            do {
-                try await Task.sleep(for: .milliseconds(KeyLimits.lockPauseMilliseconds))
-            } catch {
-                throw .cancelled
-            }
-        }
-        throw CKError(
-            .internalError, message: "another process holds the lock of \(folder.path); look what it waits for")
     }
 }
 

@@ -8,13 +8,13 @@ extension KeptKeys {
         switch change {
         case .pending(nil), .code(nil): return nil
         case .device(let device):
-            writer = KeyFileWriter(.device, capacity: SecretKey.byteCount)
+            writer = KeyFileWriter(kind: change.file.kind, capacity: SecretKey.byteCount)
             writer.write(device.seed)
         case .code(let code?):
-            writer = KeyFileWriter(.code, capacity: RecoveryCode.secretBytes)
+            writer = KeyFileWriter(kind: change.file.kind, capacity: RecoveryCode.secretBytes)
             writer.write(code.secret)
         case .statements(let known, let listedAs):
-            writer = KeyFileWriter(.statements, capacity: 1024)
+            writer = KeyFileWriter(kind: change.file.kind, capacity: 1024)
             writer.write(u8: known.trust.rawValue)
             writer.write(u8: listedAs == nil ? 0 : 1)
             if let listedAs {
@@ -25,7 +25,7 @@ extension KeptKeys {
             for signed in known.signed { writer.write(counted: signed.bytes) }
         case .pending(let pending?):
             let statement = pending.signed.bytes
-            writer = KeyFileWriter(.pending, capacity: statement.count + 256)
+            writer = KeyFileWriter(kind: change.file.kind, capacity: statement.count + 256)
             let replaces = !pending.replacedHash.isEmpty
             writer.write(u8: (pending.device == nil ? 0 : 1) | (pending.code == nil ? 0 : 2) | (replaces ? 4 : 0))
             if let device = pending.device { writer.write(device.seed) }
@@ -33,13 +33,13 @@ extension KeptKeys {
             writer.write(pending.replacedHash)
             writer.write(counted: statement)
         }
-        writer.finish(place: place)
+        writer.finish(place: place.bytes)
         return writer
     }
 
     /// Takes in what a file holds.
     mutating func decode(_ bytes: consuming [UInt8], _ file: KeyFile, place: KeyPlace) throws(KeyFile.Refusal) {
-        var reader = try KeyFileReader(bytes, file, place: place)
+        var reader = try KeyFileReader(bytes, kind: file.kind, place: place.bytes)
         defer { reader.wipe() }
         switch file {
         case .device: apply(.device(KeyPairs(seed: try reader.readSecret())))

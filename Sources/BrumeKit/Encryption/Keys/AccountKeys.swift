@@ -20,7 +20,7 @@ final class AccountKeys: Sendable {
     private let state = Lock(State())
     private let turns = TransferTurns(limit: 1)
 
-    init(disk: any KeyDisk = RealKeyDisk()) { driver = AccountKeysDriver(disk: disk) }
+    init(folders: KeyFolderAccess) { driver = AccountKeysDriver(folders: folders) }
 
     // MARK: For what encrypts
 

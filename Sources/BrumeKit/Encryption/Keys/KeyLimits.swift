@@ -12,6 +12,16 @@ enum KeyLimits {
     static let hashBytes = 32
     /// Devices of an account, as the format has it.
     static let devicesMax = 64
+    /// Entries of a ring, as the format has it.
+    static let ringEntriesMax = 16_384
+    /// Bytes of all entries of a ring, as the format has it.
+    static let ringBytesMax = 64 * 1024 * 1024
+    /// Branches of a ring that the owner ended, which a device keeps.
+    static let ringBranchesMax = 16
+    /// Lives of a zone that a device keeps in mind, as the format has it.
+    static let zoneLivesMax = 4096
+    /// Bytes of a ring's file: entries of some branches, each with its length, and the ids of the zone's lives.
+    static let ringFileBytesMax = 2 * ringBytesMax + 4 * ringEntriesMax * ringBranchesMax + 16 * zoneLivesMax + 1024
     /// How often the statements are looked at within one operation. Each time but the first another device was faster,
     /// or the server changed its mind.
     static let roundsMax = 8

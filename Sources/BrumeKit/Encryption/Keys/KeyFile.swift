@@ -16,6 +16,8 @@ internal import BrumeSystem
 ///                 chain is replaced (32); signed statement (counted)
 /// code (4)        recovery code (16)
 /// ```
+/// Kind 5 is a zone's ring, of which there may be many (``RingFile``).
+///
 /// `counted` is a length (4, little-endian) and that many bytes. A file that was put into another place's folder does
 /// not have the place's checksum, and counts as damaged.
 enum KeyFile: String, CaseIterable, Sendable {
@@ -40,9 +42,9 @@ enum KeyFile: String, CaseIterable, Sendable {
     }
 
     /// The checksum of a file that is `head` and `body`.
-    fileprivate func checksum(of file: [UInt8], place: KeyPlace) -> [UInt8] {
+    fileprivate static func checksum(of file: [UInt8], kind: UInt8, place: [UInt8]) -> [UInt8] {
         let stream = SHA256Stream()
-        ([kind] + place.bytes).withUnsafeBytes { stream.update($0) }
+        ([kind] + place).withUnsafeBytes { stream.update($0) }
         file.withUnsafeBytes { stream.update(UnsafeRawBufferPointer(rebasing: $0[Self.headBytes...])) }
         return stream.finish()
     }
@@ -50,15 +52,15 @@ enum KeyFile: String, CaseIterable, Sendable {
 
 /// Writes a file of a key folder. Whoever wrote a secret wipes it.
 struct KeyFileWriter {
-    private let file: KeyFile
+    private let kind: UInt8
     private(set) var bytes: [UInt8]
 
     /// - Parameter capacity: The bytes of the body at most, so that no copy of a secret is left behind by growing.
-    init(_ file: KeyFile, capacity: Int) {
-        self.file = file
+    init(kind: UInt8, capacity: Int) {
+        self.kind = kind
         bytes = []
         bytes.reserveCapacity(KeyFile.headBytes + capacity)
-        bytes += [KeyFile.format, file.kind]
+        bytes += [KeyFile.format, kind]
         bytes.append(contentsOf: repeatElement(0, count: KeyFile.headBytes - 2))
     }
 
@@ -78,8 +80,8 @@ struct KeyFileWriter {
     mutating func write(_ secret: SecretKey) { secret.withBytes { bytes.append(contentsOf: $0) } }
 
     /// Puts the checksum in its place; nothing is written afterwards.
-    mutating func finish(place: KeyPlace) {
-        let checksum = file.checksum(of: bytes, place: place)
+    mutating func finish(place: [UInt8]) {
+        let checksum = KeyFile.checksum(of: bytes, kind: kind, place: place)
         bytes.replaceSubrange(2..<KeyFile.headBytes, with: checksum)
     }
 
@@ -91,12 +93,12 @@ struct KeyFileReader {
     private var bytes: [UInt8]
     private var offset = KeyFile.headBytes
 
-    init(_ bytes: consuming [UInt8], _ file: KeyFile, place: KeyPlace) throws(KeyFile.Refusal) {
+    init(_ bytes: consuming [UInt8], kind: UInt8, place: [UInt8]) throws(KeyFile.Refusal) {
         self.bytes = bytes
         guard let format = self.bytes.first else { throw .damaged }
         guard format == KeyFile.format else { throw .newer }
-        guard self.bytes.count > KeyFile.headBytes, self.bytes[1] == file.kind,
-            file.checksum(of: self.bytes, place: place) == Array(self.bytes[2..<KeyFile.headBytes])
+        guard self.bytes.count > KeyFile.headBytes, self.bytes[1] == kind,
+            KeyFile.checksum(of: self.bytes, kind: kind, place: place) == Array(self.bytes[2..<KeyFile.headBytes])
         else { throw .damaged }
     }
 

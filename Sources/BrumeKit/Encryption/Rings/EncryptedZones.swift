@@ -1,0 +1,112 @@
+internal import BrumeEncryption
+internal import BrumeLock
+
+/// The keys of the account's zones on this device, for as long as the account is the container's.
+///
+/// What is in memory goes with the account; what is kept on the disk of a zone's ring stays, as the account's keys do.
+/// One zone's ring is looked at at a time.
+final class EncryptedZones: Sendable {
+    private struct State {
+        var keys: [String: ZoneKeys] = [:]
+        var trees: [String: ZoneTrees] = [:]
+        var isEnded = false
+    }
+
+    private let driver: ZoneRingDriver
+    private let state = Lock(State())
+    private let turns = TransferTurns(limit: 1)
+
+    init(folders: KeyFolderAccess) { driver = ZoneRingDriver(folders: folders) }
+
+    /// The keys to encrypt with in a zone. A zone without a ring gets one, and an account without keys gets these.
+    ///
+    /// - Parameter isStale: The server has refused what was encrypted with those that are known.
+    /// - Throws: What ``ZoneRingDriver/run(_:zone:asksServer:for:_:)`` throws.
+    func keysForWriting(
+        zone: String, isStale: Bool = false, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> ZoneKeys {
+        let identity = try await account.keys.identity(for: account)
+        if !isStale, let keys = known(zone, identity.keys.publicKeys), keys.isForWriting { return keys }
+        return try await turns.run { () async throws(CKError) in
+            // Another save may have looked meanwhile.
+            if !isStale, let keys = known(zone, identity.keys.publicKeys), keys.isForWriting { return keys }
+            guard let found = try await driver.run(.write, zone: zone, asksServer: isStale, for: account, options) else {
+                throw AccountKeysFailure.notSetUp.error
+            }
+            return remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
+        }
+    }
+
+    /// The keys to open values with in a zone, those up to a number; nil where the zone or the account has none.
+    ///
+    /// - Throws: The same.
+    func keysForReading(
+        zone: String, upTo number: UInt32, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> ZoneKeys? {
+        guard let identity = try await account.keys.identityIfAny(for: account) else { return nil }
+        if let keys = known(zone, identity.keys.publicKeys), keys.newest >= number { return keys }
+        return try await turns.run { () async throws(CKError) in
+            if let keys = known(zone, identity.keys.publicKeys), keys.newest >= number { return keys }
+            var found: (ring: KnownRing, identity: Identity)?
+            for asksServer in [false, true] {
+                found = try await driver.run(.read, zone: zone, asksServer: asksServer, for: account, options)
+                if let found, found.ring.chain.head.number >= number { break }
+            }
+            guard let found else { return nil }
+            return remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
+        }
+    }
+
+    /// The keys of a zone that are known without asking anybody.
+    func knownKeys(zone: String) -> ZoneKeys? { state.withLock { $0.keys[zone] } }
+
+    private func known(_ zone: String, _ identity: PublicKeys) -> ZoneKeys? {
+        knownKeys(zone: zone).flatMap { $0.identity == identity ? $0 : nil }
+    }
+
+    private func remember(_ keys: ZoneKeys, zone: String) -> ZoneKeys {
+        state.withLock { state in
+            if state.isEnded { return }
+            // Of another life of the zone no tree is known.
+            if let before = state.keys[zone], before.place != keys.place { state.trees[zone] = nil }
+            state.keys[zone] = keys
+        }
+        return keys
+    }
+
+    // MARK: Trees
+
+    /// Whether any zone's keys are known: else nobody asks for trees.
+    var isInUse: Bool { state.withLock { !$0.keys.isEmpty } }
+
+    /// What is known of the trees of a zone.
+    func trees(zone: String) -> ZoneTrees { state.withLock { $0.trees[zone] } ?? ZoneTrees() }
+
+    /// Remembers whose parents records of a zone have, where the zone has keys.
+    func learn(_ parents: some Sequence<(record: String, parent: String?)>, zone: String) {
+        state.withLock { state in
+            guard state.keys[zone] != nil, !state.isEnded else { return }
+            for (record, parent) in parents { state.trees[zone, default: ZoneTrees()].learn(record, parent: parent) }
+        }
+    }
+
+    // MARK: Ends
+
+    /// A zone was deleted: what comes of its name is another one.
+    func zoneWasDeleted(_ zone: String, for account: AccountBinding) async throws(CKError) {
+        state.withLock { state in
+            state.keys[zone] = nil
+            state.trees[zone] = nil
+        }
+        try await turns.run { () async throws(CKError) in try await driver.zoneWasDeleted(zone, for: account) }
+    }
+
+    /// The container has another account now. Nothing is remembered any more.
+    func end() {
+        state.withLock { state in
+            state.keys = [:]
+            state.trees = [:]
+            state.isEnded = true
+        }
+    }
+}

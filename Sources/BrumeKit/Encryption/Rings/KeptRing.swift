@@ -1,0 +1,11 @@
+internal import BrumeEncryption
+
+/// What a device keeps of a zone's ring: what it has seen once it sees no less of again.
+struct KeptRing: Sendable {
+    /// The ring of the zone's newest life that is known.
+    var known: KnownRing?
+    /// All lives of the zone that were seen.
+    var lives = ZoneLives()
+    /// The zone was deleted, as far as is known: the next one of its name may have no ring yet.
+    var isOver = false
+}

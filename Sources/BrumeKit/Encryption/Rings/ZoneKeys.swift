@@ -1,0 +1,55 @@
+internal import BrumeEncryption
+
+/// The keys of a zone of the account's own database, as one identity opens them.
+struct ZoneKeys: Sendable {
+    let place: Place
+    /// Whether all of the zone is one tree.
+    let isPerZone: Bool
+    /// The number of the ring's newest key.
+    let newest: UInt32
+    /// The identity that opened them.
+    let identity: PublicKeys
+    /// Whether new values may take the newest key: nobody has it who is out.
+    let isForWriting: Bool
+    /// The ring's, and those of branches that its owner ended, whose numbers are those of other keys.
+    private let keyrings: [RingKeyring]
+
+    init(_ ring: KnownRing, of identity: Identity) {
+        let head = ring.chain.head
+        place = head.ring.place
+        isPerZone = head.isPerZone
+        newest = head.number
+        self.identity = identity.keys.publicKeys
+        isForWriting = ring.namesKeys(of: identity)
+        keyrings = ([ring.chain] + ring.endedBranches).map { $0.keys(of: identity) }
+    }
+
+    /// The tree of a record, by the name of its root.
+    func tree(root: String) -> Tree {
+        Tree(place: place, root: isPerZone ? Tree.wholeZone : root, kind: .isPrivate)
+    }
+
+    /// What opens the values that have a header: more than one where branches of the ring have a key of its number.
+    func ciphers(_ header: ValueHeader) -> [TreeCipher] {
+        guard header.kind == .isPrivate else { return [] }
+        let tree = Tree(place: place, header)
+        return keyrings.compactMap { $0.keys[header.keyNumber] }.map {
+            TreeCipher(tree: tree, ringKey: $0, number: header.keyNumber)
+        }
+    }
+
+    /// What encrypts in a tree; nil where the newest key is missing here.
+    func cipher(root: String) -> TreeCipher? {
+        guard let key = keyrings[0].current else { return nil }
+        return TreeCipher(tree: tree(root: root), ringKey: key.key, number: key.number)
+    }
+}
+
+extension KnownRing {
+    /// Whether the last entry hands its key to the account's keys as they are now, and not to those from before a
+    /// device was removed.
+    func namesKeys(of identity: Identity) -> Bool {
+        let owner = chain.head.member(named: identity.statement.scope.account)
+        return owner.flatMap { identity.chain.statement(of: $0.statementHash) }?.keys == identity.keys.publicKeys
+    }
+}

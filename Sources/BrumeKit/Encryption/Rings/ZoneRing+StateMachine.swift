@@ -1,0 +1,280 @@
+internal import BrumeEncryption
+internal import BrumeModel
+
+/// One look at the ring of a zone in the account's own database: what to ask the server, what to keep and when, and
+/// what comes of it.
+///
+/// Pure but for the random bytes of new keys. A ring is made with the zone's first encrypted value, and gets a new key
+/// where the account's keys are others than its last entry names, as after a device was removed. What a server lacks
+/// that this device knows it gets back; what it shows otherwise is not followed
+/// (Documentation/EncryptionFormats.md, section 12).
+struct ZoneRingStateMachine: Sendable {
+    /// What the ring is for.
+    enum Goal: Sendable {
+        /// To open values. Makes nothing.
+        case read
+        /// To encrypt values, with its newest key.
+        case write
+    }
+
+    enum Outcome: Sendable {
+        /// Nil where the zone has none.
+        case ring(KnownRing?)
+        /// The server took an entry of another device, or knows newer keys of the account: look at these, and begin
+        /// anew.
+        case again
+        case failed(ZoneRingFailure)
+    }
+
+    enum Action: Sendable {
+        /// Fetch the entries behind a number.
+        case fetch(after: UInt32)
+        case append(SharedBytes)
+        case keep(KeptRing)
+        case finish(Outcome)
+    }
+
+    private enum Phase: Sendable {
+        case idle
+        case fetching(RingFetch)
+        case givingBack(ArraySlice<SignedRingEntry>)
+        /// The ring with the entry that was sent.
+        case sending(RingChain)
+        case keeping(Next)
+    }
+
+    private enum Next: Sendable {
+        case proceed
+        case giveBack([SignedRingEntry])
+    }
+
+    let goal: Goal
+    private let identity: Identity
+    private let zone: String
+    private let statements: StatementDirectory
+    private var kept: KeptRing
+    /// Whether the server is asked even where what is kept would do.
+    private let asksServer: Bool
+    private var phase = Phase.idle
+    private var rounds = 0
+
+    init(goal: Goal, kept: KeptRing, identity: Identity, zone: String, asksServer: Bool) {
+        (self.goal, self.kept, self.identity, self.zone, self.asksServer) = (goal, kept, identity, zone, asksServer)
+        var statements = StatementDirectory()
+        statements.add(identity.chain)
+        self.statements = statements
+    }
+
+    // MARK: Events
+
+    mutating func started() -> Action {
+        guard !asksServer, let ring = current, goal == .read || ring.namesKeys(of: identity) else { return fetch() }
+        return .finish(.ring(ring))
+    }
+
+    mutating func pageCame(_ page: RingPage) -> Action {
+        guard case .fetching(var fetch) = phase else { preconditionFailure("no entries were to be fetched") }
+        switch fetch.pageCame(page) {
+        case .ask(let after):
+            phase = .fetching(fetch)
+            return .fetch(after: after)
+        case .complete: return looked(fetch.shown)
+        case .beginAgain: return self.fetch()
+        case .unreadable(.newer): return fail(.newer)
+        case .unreadable: return fail(.malformed("the zone's ring has an entry that no device has made"))
+        case .malformed(let reason): return fail(.malformed(reason))
+        }
+    }
+
+    /// The server has the entry of the last action.
+    mutating func appended() -> Action {
+        switch phase {
+        case .sending(let chain):
+            if kept.known?.chain.head.ring == chain.head.ring {
+                // It follows: this device has made it.
+                _ = try? kept.known?.meet(chain.entries, statements: statements)
+                return keep(.proceed)
+            }
+            guard let ring = try? KnownRing(chain.entries, of: chain.head.ring, statements: statements) else {
+                preconditionFailure("a ring that was made here does not hold")
+            }
+            return take(ring)
+        case .givingBack(let rest):
+            let rest = rest.dropFirst()
+            return rest.isEmpty ? fetch() : giveBack(rest)
+        default: preconditionFailure("no entry was sent")
+        }
+    }
+
+    /// The server refused the entry of the last action, for what it is or for what it has.
+    mutating func appendRefused() -> Action {
+        guard case .givingBack(let rest) = phase else { return .finish(.again) }
+        // The server has no part of it: with other keys of the account by now, only a new ring goes on.
+        guard rest.first?.entry.number == 1 else { return .finish(.again) }
+        return goal == .read ? .finish(.ring(nil)) : begin()
+    }
+
+    /// What was to be kept is kept.
+    mutating func hasKept() -> Action {
+        guard case .keeping(let next) = phase else { preconditionFailure("nothing was to be kept") }
+        switch next {
+        case .proceed: return proceed()
+        case .giveBack(let entries): return giveBack(entries[...])
+        }
+    }
+
+    // MARK: What the server shows
+
+    private mutating func looked(_ shown: [SignedRingEntry]) -> Action {
+        guard let first = shown.first else {
+            if let ring = current { return giveBack(ring.chain.entries[...]) }
+            return goal == .read ? .finish(.ring(nil)) : begin()
+        }
+        do throws(EncryptionRefusal) {
+            let ring = try ringName(id: first.entry.ring.place.ringID)
+            guard var known = kept.known, known.chain.head.ring == ring, isOfIdentity(known) else {
+                return take(try KnownRing(shown, of: ring, statements: statements))
+            }
+            let meeting = try known.meet(shown, statements: statements)
+            kept.known = known
+            let wasOver = kept.isOver
+            kept.isOver = false
+            switch meeting {
+            case .same: return wasOver ? keep(.proceed) : proceed()
+            case .extended, .joined: return keep(.proceed)
+            case .behind(let missing): return wasOver ? keep(.giveBack(missing)) : giveBack(missing[...])
+            case .forked: return fail(.forked)
+            }
+        } catch {
+            return fail(error == .newer ? .newer : .malformed("the zone's ring has an entry that breaks its rules"))
+        }
+    }
+
+    /// Takes a ring that was not known.
+    private mutating func take(_ ring: KnownRing) -> Action {
+        do throws(EncryptionRefusal) {
+            guard try kept.lives.meet(ring.chain) != .over else { return fail(.isOver) }
+        } catch {
+            return fail(.malformed("the zone was made anew more often than a device keeps in mind"))
+        }
+        kept.known = ring
+        kept.isOver = false
+        return keep(.proceed)
+    }
+
+    // MARK: Steps
+
+    private mutating func proceed() -> Action {
+        guard let ring = current else { preconditionFailure("a ring that was just met is of another identity") }
+        return goal == .read || ring.namesKeys(of: identity) ? .finish(.ring(ring)) : rotate(ring)
+    }
+
+    private mutating func fetch() -> Action {
+        rounds += 1
+        guard rounds <= KeyLimits.roundsMax else { return fail(.busy) }
+        phase = .fetching(RingFetch())
+        return .fetch(after: 0)
+    }
+
+    private mutating func keep(_ next: Next) -> Action {
+        phase = .keeping(next)
+        return .keep(kept)
+    }
+
+    private mutating func giveBack(_ entries: ArraySlice<SignedRingEntry>) -> Action {
+        phase = .givingBack(entries)
+        guard let first = entries.first else { preconditionFailure("a server lacks entries that there are none of") }
+        return .append(SharedBytes(first.bytes))
+    }
+
+    /// Makes the zone's ring.
+    private mutating func begin() -> Action {
+        do throws(EncryptionRefusal) {
+            let owner = RingMember(user: user, statementHash: identity.statement.hash, role: .owner)
+            return send(try author.begin(ringName(id: Place.newRingID()), RingDraft(members: [owner])))
+        } catch {
+            preconditionFailure("a zone's first entry breaks a rule: \(error)")
+        }
+    }
+
+    /// Gives the ring a new key.
+    private mutating func rotate(_ ring: KnownRing) -> Action {
+        do throws(EncryptionRefusal) {
+            let draft = RingDraft(after: ring.chain.head, statements: statements)
+            return send(try author.next(after: ring.chain, keys: ring.chain.keys(of: identity), draft))
+        } catch {
+            return fail(.full)
+        }
+    }
+
+    private mutating func send(_ chain: RingChain) -> Action {
+        phase = .sending(chain)
+        return .append(SharedBytes(chain.entries[chain.entries.count - 1].bytes))
+    }
+
+    private func fail(_ failure: ZoneRingFailure) -> Action { .finish(.failed(failure)) }
+
+    // MARK: What is known
+
+    private var user: String { identity.statement.scope.account }
+
+    private var author: RingAuthor { RingAuthor(user: user, identity: identity.keys, statements: statements) }
+
+    /// The known ring, if the zone may still have it and it is of this identity.
+    private var current: KnownRing? { kept.isOver ? nil : kept.known.flatMap { isOfIdentity($0) ? $0 : nil } }
+
+    /// Whether it was not begun by an identity that the account had before a reset.
+    private func isOfIdentity(_ ring: KnownRing) -> Bool {
+        guard let owner = ring.chain.head.member(named: user) else { return false }
+        return identity.chain.statement(of: owner.statementHash) != nil
+    }
+
+    private func ringName(id: [UInt8]) throws(EncryptionRefusal) -> RingName {
+        let scope = identity.statement.scope
+        return try RingName(
+            place: Place(
+                container: scope.container, environment: scope.environment, owner: scope.account, zone: zone, ringID: id))
+    }
+}
+
+/// Why a zone's ring can't be used.
+enum ZoneRingFailure: Error, Equatable, Sendable {
+    /// The server shows another ring than this device knows.
+    case forked
+    /// The server shows the ring of an earlier life of the zone.
+    case isOver
+    /// Others kept changing it.
+    case busy
+    case newer
+    /// It has no room for another entry.
+    case full
+    /// The server's answer is none; a sentence's part that says why.
+    case malformed(String)
+}
+
+extension ZoneRingFailure {
+    /// The error that a save gets.
+    func error(zone: String) -> CKError {
+        let zone = "the encryption keys of zone \(zone.quotedName)"
+        return switch self {
+        case .forked:
+            CKError(
+                .accountTemporarilyUnavailable,
+                message:
+                    "the server shows \(zone) otherwise than this device knows them, and nothing is encrypted with them: "
+                    + "ask its operator what happened")
+        case .isOver:
+            CKError(
+                .accountTemporarilyUnavailable,
+                message:
+                    "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
+                    + "with them: ask its operator what happened")
+        case .busy:
+            CKError(.zoneBusy, message: "\(zone) kept changing on other devices; try again", retryAfterSeconds: 1)
+        case .newer:
+            CKError(.incompatibleVersion, message: "\(zone) were made by a newer version of Brume; update this app")
+        case .full: CKError(.limitExceeded, message: "\(zone) were changed as often as they can be; use another zone")
+        case .malformed(let reason): .malformedResponse(reason)
+        }
+    }
+}
