@@ -85,6 +85,9 @@ package struct ServiceError: Error, Equatable, Sendable {
         case encryptedDataReset = 2
         /// For `assetNotAvailable`: the record's field names the asset no more.
         case assetChanged = 3
+        /// For `accountTemporarilyUnavailable`: the ring of the record's zone has another key than the save was
+        /// encrypted with.
+        case keysChanged = 4
     }
 
     package init(

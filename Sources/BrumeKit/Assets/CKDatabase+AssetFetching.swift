@@ -32,36 +32,44 @@ extension CKDatabase {
         _ progress: TransferProgress = TransferProgress()
     ) async throws(CKError) -> [(CKRecord, CKError?)] {
         let context = account.answerContext
+        func make(_ fetched: FetchedRecord, _ contents: AssetContents, _ opened: OpenedFields) throws(CKError) -> CKRecord {
+            let made = CKRecord.make(
+                fetched.record, zoneID: fetched.zoneID, context: context, contents: contents, opened: opened)
+            guard let made else { throw .malformedResponse("a record has names that none can have") }
+            return made
+        }
         var records: [(CKRecord, CKError?)] = []
         records.reserveCapacity(answer.count)
         var holders: [Int] = []
         for (place, fetched) in answer.enumerated() {
             // Names are checked before anything is asked about them.
-            guard let made = CKRecord.make(fetched.record, zoneID: fetched.zoneID, context: context) else {
-                throw .malformedResponse("a record has names that none can have")
-            }
-            records.append((made, nil))
+            records.append((try make(fetched, AssetContents(), OpenedFields()), nil))
             if fetched.record.holdsAssets, account.configuration.downloadsAssets { holders.append(place) }
         }
-        if holders.isEmpty { return records }
-        let (contents, failure) = await outcomes(
+        var answer = answer
+        var contents: [Int: AssetContents] = [:]
+        let (outcomes, failure) = await outcomes(
             of: holders, atATime: ClientSessionLimits.transfersPerOperation,
             // What fails a record alone is its result, and no error.
             endingAt: { _ in true }
-        ) { (place) throws(CKError) in
+        ) { [answer] (place) throws(CKError) in
             try await self.withContents(answer[place], account, options, progress)
         }
         if let failure { throw failure }
-        for (place, outcome) in zip(holders, contents) {
+        for (place, outcome) in zip(holders, outcomes) {
             guard case .success(let (fetched, result))? = outcome else { continue }
             switch result {
             case .failure(let error): records[place].1 = error
-            case .success(let contents):
-                let made = CKRecord.make(
-                    fetched.record, zoneID: fetched.zoneID, context: context, contents: contents)
-                guard let made else { throw .malformedResponse("a record has names that none can have") }
-                records[place].0 = made
+            case .success(let files):
+                answer[place] = fetched
+                contents[place] = files
             }
+        }
+        let opener = try await opener(for: answer.map { ($0.zoneID, $0.record) }, account, options)
+        for (place, fetched) in answer.enumerated() {
+            let opened = opener?.open(fetched.record, in: fetched.zoneID) ?? OpenedFields()
+            if contents[place] == nil, opened.isEmpty { continue }
+            records[place].0 = try make(fetched, contents[place] ?? AssetContents(), opened)
         }
         return records
     }

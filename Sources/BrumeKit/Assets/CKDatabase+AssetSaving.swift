@@ -88,7 +88,8 @@ extension CKDatabase {
             case .success(nil)?, nil: break
             }
         }
-        return part.with(zones, failures)
+        let (whole, unsent) = part.with(zones, failures)
+        return (whole.with(whole.zones.map { $0.takingUploads() }), unsent)
     }
 }
 
@@ -102,8 +103,8 @@ extension CKDatabase.RecordModification.Part {
     /// Whether all of a zone is saved, or nothing.
     func isWhole(_ zone: OutgoingZone) -> Bool { request.isAtomic && !zone.id.isDefault }
 
-    /// The part without the records that failed, and with the uploads of the others.
-    fileprivate func with(
+    /// The part without the records that failed, and without their zones where these are saved whole.
+    func with(
         _ zones: [OutgoingZone], _ failures: [CKRecord.ID: CKError]
     ) -> (CKDatabase.RecordModification.Part, unsent: CKDatabase.RecordModificationResults) {
         var sent: [OutgoingZone] = []
@@ -123,7 +124,6 @@ extension CKDatabase.RecordModification.Part {
                 if let error = failures[id] { unsent.saveResults[id] = .failure(error) }
                 return failures[id] != nil
             }
-            for index in zone.saves.indices { zone.saves[index].takeUploads() }
             if !zone.saves.isEmpty || !zone.deletions.isEmpty { sent.append(zone) }
         }
         return (with(sent), unsent)
@@ -131,9 +131,7 @@ extension CKDatabase.RecordModification.Part {
 
     /// A request of the same kind for other records.
     func with(_ zones: [OutgoingZone]) -> CKDatabase.RecordModification.Part {
-        var request = request
-        request.zones = zones.map { $0.modification(request.savePolicy) }
-        return CKDatabase.RecordModification.Part(zones: zones, request: request)
+        CKDatabase.RecordModification.Part(zones: zones, request: request)
     }
 
     /// What to send again with its files uploaded anew: saves that failed because the server does not have of the
@@ -165,5 +163,14 @@ extension CKDatabase.RecordModification.Part {
         var part = with(again)
         part.request.operationID = ContainerCore.newOperationID()
         return part
+    }
+}
+
+extension OutgoingZone {
+    /// The zone with the files of all of its records named.
+    fileprivate func takingUploads() -> OutgoingZone {
+        var zone = self
+        for index in zone.saves.indices { zone.saves[index].takeUploads() }
+        return zone
     }
 }

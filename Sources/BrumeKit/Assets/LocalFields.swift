@@ -44,20 +44,7 @@ struct LocalFields: Sendable {
 
     /// Files that were set and not saved yet.
     var assets: [String: Assets] = [:]
-    var encrypted: [String: FieldValue] = [:]
-    /// The encrypted fields that were set or removed since the last fetch or save.
-    var encryptedEdits: Set<String> = []
 
     /// Why a record that holds this can't be saved.
-    var refusal: CKError? {
-        if let reason = refused.values.min() { return CKError(.invalidArguments, message: reason) }
-        if let key = encrypted.keys.sorted().first {
-            return CKError(
-                .serverRejectedRequest,
-                message:
-                    "field \"\(key)\" is an encrypted value, and this server has none; encrypt in the app and store the "
-                    + "result as Data")
-        }
-        return nil
-    }
+    var refusal: CKError? { refused.values.min().map { CKError(.invalidArguments, message: $0) } }
 }

@@ -70,6 +70,7 @@ extension CKDatabase {
         /// One request. There is one at most, but in the shared database, where there is one for each owner.
         struct Part: Sendable {
             let zones: [OutgoingZone]
+            /// Without its zones, which are not ready before their files are uploaded and their values are encrypted.
             var request: ModifyRecordsRequest<DecodedFields>
         }
 
@@ -95,7 +96,7 @@ extension CKDatabase {
                 zones: zones,
                 request: ModifyRecordsRequest(
                     database: scope, savePolicy: policy, isAtomic: atomically,
-                    operationID: ContainerCore.newOperationID(), zones: zones.map { $0.modification(policy) },
+                    operationID: ContainerCore.newOperationID(), zones: [],
                     clientToken: clientChangeTokenData.map { [UInt8]($0) } ?? []))
         }
         return RecordModification(parts: parts, unsent: (batch.unsentSaves, batch.unsentDeletions))
@@ -112,16 +113,19 @@ extension CKDatabase {
             all.deleteResults.merge(results.deleteResults) { $1 }
         }
         let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
-            let (part, unsent) = try await uploadingAssets(of: part, options, progress, uploads)
+            // What can't be encrypted is not uploaded in vain.
+            let (sealed, refused) = await sealing(part, options)
+            take(refused)
+            let (part, unsent) = try await uploadingAssets(of: sealed, options, progress, uploads)
             take(unsent)
             if part.zones.isEmpty { return }
-            let results = try await send(part, options)
+            let results = try await sendSealed(part, options)
             take(results)
             guard let again = part.uploadingAgain(after: results) else { return }
             do throws(CKError) {
                 let (whole, lost) = try await uploadingAssets(of: again, options, progress)
                 take(lost)
-                if !whole.zones.isEmpty { take(try await send(whole, options)) }
+                if !whole.zones.isEmpty { take(try await sendSealed(whole, options)) }
             } catch {
                 // The others are saved.
                 take(again.failed(with: error))
@@ -131,22 +135,73 @@ extension CKDatabase {
         return all
     }
 
+    /// Sends a part, and what the server refuses since its zone's ring has another key by now once more with that.
+    private func sendSealed(
+        _ part: RecordModification.Part, _ options: CallOptions
+    ) async throws(CKError) -> RecordModificationResults {
+        var results = try await send(part, options)
+        func take(_ more: RecordModificationResults) {
+            results.saveResults.merge(more.saveResults) { $1 }
+            results.deleteResults.merge(more.deleteResults) { $1 }
+        }
+        var sent = part
+        for _ in 0..<KeyLimits.attemptsMax {
+            guard let stale = sent.sealingAgain(after: results) else { break }
+            let (again, refused) = await sealing(stale, options, isStale: true)
+            take(refused)
+            if again.zones.isEmpty { break }
+            do throws(CKError) {
+                take(try await send(again, options))
+            } catch {
+                // The others are saved.
+                take(again.failed(with: error))
+                break
+            }
+            sent = again
+        }
+        return results
+    }
+
     private func send(
         _ part: RecordModification.Part, _ options: CallOptions
     ) async throws(CKError) -> RecordModificationResults {
         let account = core.account
         let answers = try await account.call(
             .recordsModify, effect: .onceByOperationID, options: options,
-            encode: { coder in coder.encodeModifyRecordsRequest(part.request) },
+            encode: { coder in coder.encodeModifyRecordsRequest(part.wholeRequest) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
-        return try part.results(answers, context: account.answerContext)
+        // What can't be opened was saved all the same.
+        let opener = try? await opener(for: part.shownRecords(answers), account, options)
+        return try part.results(answers, context: account.answerContext, opener: opener)
     }
 }
 
 extension CKDatabase.RecordModification.Part {
+    /// The request with its zones.
+    fileprivate var wholeRequest: ModifyRecordsRequest<DecodedFields> {
+        var whole = request
+        whole.zones = zones.map { $0.modification(request.savePolicy) }
+        return whole
+    }
+
+    /// The records that an answer shows: the saved ones, and those in whose way the server has another version.
+    fileprivate func shownRecords(
+        _ answers: [ZoneModificationResult<Record>]
+    ) -> [(zoneID: CKRecordZone.ID, record: Record)] {
+        zip(zones, answers).flatMap { zone, answer in
+            answer.saves.compactMap { result in
+                switch result.outcome {
+                case .record(let record): (zone.id, record)
+                case .failure(let error): error.decodedServerRecord.map { (zone.id, $0) }
+                case .deferred: nil
+                }
+            }
+        }
+    }
+
     /// Takes over what was saved, and gives each item its result.
     func results(
-        _ answers: [ZoneModificationResult<Record>], context: AnswerContext
+        _ answers: [ZoneModificationResult<Record>], context: AnswerContext, opener: FieldOpener? = nil
     ) throws(CKError) -> CKDatabase.RecordModificationResults {
         guard answers.count == zones.count else {
             throw .malformedResponse("it holds results for \(answers.count) zones instead of \(zones.count)")
@@ -157,7 +212,7 @@ extension CKDatabase.RecordModification.Part {
                 throw .malformedResponse("it holds \(answer.saves.count) results for \(zone.saves.count) saves")
             }
             for (outgoing, result) in zip(zone.saves, answer.saves) {
-                results.saveResults[outgoing.record.recordID] = outgoing.result(result, context: context).erased
+                results.saveResults[outgoing.record.recordID] = outgoing.result(result, context: context, opener: opener).erased
             }
             results.deleteResults.merge(try answer.deletions.deleteResults(zone.deletions)) { $1 }
         }
@@ -253,31 +308,45 @@ private struct OutgoingBatch: Sendable {
 extension OutgoingRecord {
     /// The outcome of the save. On success the instance that was saved takes over the saved version, and the result is
     /// the server's.
-    fileprivate func result(_ result: SaveResult<Record>, context: AnswerContext) -> Result<CKRecord, CKError> {
+    fileprivate func result(
+        _ result: SaveResult<Record>, context: AnswerContext, opener: FieldOpener?
+    ) -> Result<CKRecord, CKError> {
+        let zoneID = record.recordID.zoneID
         switch result.outcome {
         case .record(var saved):
             let isSame = saved.system.name == record.recordID.recordName && saved.system.type == record.recordType
-            if result.fieldsOmitted { saved.fields = sent.fieldsWithSealed }
-            let made = CKRecord.make(
-                saved, zoneID: record.recordID.zoneID, context: context, contents: sent.contents)
+            var opened: OpenedFields
+            if result.fieldsOmitted {
+                saved.fields = sent.fieldsWithSealed
+                opened = OpenedFields(values: sent.encrypted.values, unreadable: sent.encrypted.unreadable)
+            } else {
+                opened = opener?.open(saved, in: zoneID) ?? OpenedFields()
+            }
+            let made = CKRecord.make(saved, zoneID: zoneID, context: context, contents: sent.contents, opened: opened)
             guard isSame, let answer = made else {
                 return .failure(.malformedResponse("a saved record is not the one that was sent"))
             }
-            record.applySaved(saved, fieldsOmitted: result.fieldsOmitted, of: self, context: context)
+            record.applySaved(
+                saved, fieldsOmitted: result.fieldsOmitted, of: self, context: context, opened: opened)
             return .success(answer)
         case .failure(let error):
-            let serverRecord = error.serverRecord.flatMap { bytes in
-                try? bytes.decoded { (bytes) throws(ServiceError) in try StoredRecord.decode(bytes) }
+            let serverRecord = error.decodedServerRecord.flatMap { record in
+                CKRecord.make(
+                    record, zoneID: zoneID, context: context, contents: AssetContents(),
+                    opened: opener?.open(record, in: zoneID) ?? OpenedFields())
             }
-            return .failure(
-                CKError(
-                    error,
-                    serverRecord: serverRecord.flatMap {
-                        CKRecord.make($0, zoneID: record.recordID.zoneID, context: context)
-                    },
-                    outgoing: self))
+            return .failure(CKError(error, serverRecord: serverRecord, outgoing: self))
         case .deferred:
             return .failure(.malformedResponse("a save is deferred"))
+        }
+    }
+}
+
+extension ServiceError {
+    /// The record as the server has it, for a conflict.
+    fileprivate var decodedServerRecord: Record? {
+        serverRecord.flatMap { bytes in
+            try? bytes.decoded { (bytes) throws(ServiceError) in try StoredRecord.decode(bytes) }
         }
     }
 }

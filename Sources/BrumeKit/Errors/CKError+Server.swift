@@ -28,6 +28,7 @@ extension CKError {
         switch error.detail {
         case .none: break
         case .assetChanged: userInfo[Self.assetChangedKey] = true
+        case .keysChanged: userInfo[Self.keysChangedKey] = true
         case .zoneMadeAgain: userInfo[Self.zoneMadeAgainKey] = true
         case .encryptedDataReset: userInfo[CKErrorUserDidResetEncryptedDataKey] = true
         }
@@ -45,9 +46,15 @@ extension CKError {
 
     private static let zoneMadeAgainKey = "BrumeZoneMadeAgain"
     private static let assetChangedKey = "BrumeAssetChanged"
+    private static let keysChangedKey = "BrumeKeysChanged"
 
     /// The record's field names another asset by now: the record is to be fetched again.
     var saysAssetChanged: Bool { code == .assetNotAvailable && userInfo[Self.assetChangedKey] as? Bool == true }
+
+    /// The save was encrypted with another key than its zone's newest one: it is to be encrypted again.
+    var saysKeysChanged: Bool {
+        code == .accountTemporarilyUnavailable && userInfo[Self.keysChangedKey] as? Bool == true
+    }
 
     /// A change token has expired because its zone was deleted; the one of that name is another.
     var saysZoneMadeAgain: Bool { code == .changeTokenExpired && userInfo[Self.zoneMadeAgainKey] as? Bool == true }

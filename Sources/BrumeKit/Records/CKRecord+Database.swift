@@ -15,6 +15,10 @@ package struct OutgoingRecord: Sendable {
     var uploads: [String: [Int: Asset]] = [:]
     /// The fields with assets that were uploaded for the save, with their receipts.
     var receipts: [String: FieldValue] = [:]
+    /// What the save sends of encrypted fields; nil removes one.
+    var sealed: [String: EncryptedValue?] = [:]
+    /// Says in which tree of its zone the record is put; empty where nothing does.
+    var stamp: [UInt8] = []
     /// What else a share held.
     let share: OutgoingShare?
 
@@ -38,10 +42,13 @@ package struct OutgoingRecord: Sendable {
         return problem.map { CKError(.invalidArguments, message: "\(record.recordID) can't be saved: \($0)") }
     }
 
-    /// The save as a request carries it.
+    /// The save as a request carries it, once its files are uploaded and its encrypted values are sealed: what is
+    /// neither is not in it.
     package func save(policy: SavePolicy) -> RecordSave<DecodedFields> {
         var save = sent.save(name: record.recordID.recordName, type: record.recordType, policy: policy)
         for (key, value) in receipts where save.fields.keys.contains(key) { save.fields[key] = .some(value) }
+        for (key, value) in sealed { save.fields.updateValue(value.map { .encrypted($0) }, forKey: key) }
+        save.stamp = stamp
         return save
     }
 
@@ -55,9 +62,7 @@ package struct OutgoingRecord: Sendable {
     /// for a new record or one made from archived system fields.
     package func ancestorRecord() -> CKRecord? {
         guard let base = sent.base else { return nil }
-        let state = CKRecordState(
-            version: base.version, parent: base.parent, share: base.share, fields: base.fields)
-        return version(state, share.map { CKShareState(root: $0.sent.root, base: $0.sent.base) })
+        return version(CKRecordState(base), share.map { CKShareState(root: $0.sent.root, base: $0.sent.base) })
     }
 
     private func version(_ state: CKRecordState, _ share: CKShareState?) -> CKRecord {
@@ -69,19 +74,20 @@ package struct OutgoingRecord: Sendable {
 extension CKRecord {
     /// The record of an answer, a ``CKShare`` where it is a share; nil for names that no record can have.
     package static func make(_ record: Record, zoneID: CKRecordZone.ID, context: AnswerContext) -> CKRecord? {
-        make(record, zoneID: zoneID, context: context, contents: AssetContents())
+        make(record, zoneID: zoneID, context: context, contents: AssetContents(), opened: OpenedFields())
     }
 
-    /// The same with the files of its assets.
+    /// The same with the files of its assets, and with what keys made of its encrypted values.
     static func make(
-        _ record: Record, zoneID: CKRecordZone.ID, context: AnswerContext, contents: AssetContents
+        _ record: Record, zoneID: CKRecordZone.ID, context: AnswerContext, contents: AssetContents,
+        opened: OpenedFields
     ) -> CKRecord? {
         let system = record.system
         guard CKRecord.ID.problem(withName: system.name) == nil, holdsValidNames(record) else { return nil }
         let id = CKRecord.ID(recordName: system.name, zoneID: zoneID)
         let state = CKRecordState(
             version: CKRecordState.Version(system, context), parent: system.parent, share: record.share,
-            fields: record.fields, contents: contents)
+            fields: record.fields, contents: contents, opened: opened)
         guard system.type == Names.shareType else {
             return CKRecord(recordType: system.type, recordID: id, state: state)
         }
@@ -89,8 +95,8 @@ extension CKRecord {
         return CKShare(recordID: id, state: state, details: CKShareState(root: "", base: base))
     }
 
-    /// The encrypted fields that are not open here, by key.
-    package var sealedFields: [FieldKey: EncryptedValue] { snapshot.sealed }
+    /// The encrypted fields as the server has them, by key.
+    package var sealedFields: [FieldKey: EncryptedValue] { snapshot.encrypted.sealed }
 
     /// Begins a save: takes what the record holds now.
     package func outgoing() -> OutgoingRecord {
@@ -108,12 +114,21 @@ extension CKRecord {
     package func applySaved(
         _ saved: Record, fieldsOmitted: Bool, of outgoing: OutgoingRecord, context: AnswerContext
     ) {
+        applySaved(saved, fieldsOmitted: fieldsOmitted, of: outgoing, context: context, opened: OpenedFields())
+    }
+
+    /// The same with what keys made of the encrypted values of the answer.
+    func applySaved(
+        _ saved: Record, fieldsOmitted: Bool, of outgoing: OutgoingRecord, context: AnswerContext,
+        opened: OpenedFields
+    ) {
         let version = CKRecordState.Version(saved.system, context)
         func take() {
             updateState {
                 $0.saved(
                     as: version, parent: saved.system.parent, share: saved.share,
-                    fields: fieldsOmitted ? nil : saved.fields, sent: outgoing.sent)
+                    fields: fieldsOmitted ? nil : saved.fields,
+                    opened: opened, sent: outgoing.sent)
             }
         }
         guard let share = self as? CKShare, let sent = outgoing.share?.sent else { return take() }

@@ -16,6 +16,8 @@ extension CKRecord {
     public struct FieldConflict: Sendable {
         /// The field's key.
         public let key: FieldKey
+        /// Whether it is one of the records' encrypted values. One that can't be read here has no value.
+        public let isEncrypted: Bool
         /// The value that both sides started from; nil when there was none, or the version is not known.
         public var ancestorValue: (any CKRecordValueProtocol)? { ancestor?.recordValue(in: zoneID) }
         /// This device's value; nil when it removed the field.
@@ -66,35 +68,19 @@ extension CKRecord {
                 state.set(files, forKey: key)
             }
             for key in keys.sorted() where client.local.assets[key] == nil {
-                let (theirs, ours) = (server.fields[key], client.fields[key])
-                if ours == theirs { continue }
-                if let ancestor {
-                    let base = ancestor.fields[key]
-                    if ours == base { continue }
-                    if theirs == base {
-                        state.set(ours, forKey: key)
-                        continue
-                    }
-                }
-                switch policy {
-                case .serverWins: continue
-                case .clientWins: state.set(ours, forKey: key)
-                case .custom(let decide):
-                    let value = decide(
-                        FieldConflict(
-                            key: key, ancestor: ancestor?.fields[key], client: ours, server: theirs,
-                            zoneID: recordID.zoneID))
-                    do throws(UnsupportedFieldValue) {
-                        let chosen = try value.map { value throws(UnsupportedFieldValue) in
-                            try FieldValue(value, in: recordID.zoneID)
-                        }
-                        if chosen != theirs { state.set(chosen, forKey: key) }
-                    } catch {
-                        // As where an app sets such a value itself: saving the record fails with the reason.
-                        state.refuse(
-                            "the value for key \(key.quotedName) is refused: \(error.reason)", forKey: key)
-                    }
-                }
+                let versions = FieldVersions(
+                    ancestor: ancestor?.fields[key], isAncestorKnown: ancestor != nil, client: client.fields[key],
+                    server: server.fields[key])
+                state.merge(versions, forKey: key, isEncrypted: false, policy, in: recordID.zoneID)
+            }
+            let secrets = (client.encrypted.values, server.encrypted.values)
+            let secretKeys =
+                ancestor.map { Set($0.encrypted.values.keys).union(secrets.0.keys) } ?? Set(client.encrypted.edits.keys)
+            for key in secretKeys.sorted() {
+                let versions = FieldVersions(
+                    ancestor: ancestor?.encrypted.values[key], isAncestorKnown: ancestor != nil,
+                    client: secrets.0[key], server: secrets.1[key])
+                state.merge(versions, forKey: key, isEncrypted: true, policy, in: recordID.zoneID)
             }
             // The share is saved beside its root, which has met the conflict.
             if client.shareEdit != nil, server.share == nil, let share = client.share { state.setShare(share) }
@@ -112,6 +98,56 @@ extension CKRecord {
         }
         log?.add(.init(.merged, client: clientRecord, server: self, ancestor: ancestorRecord, merged: merged))
         return merged
+    }
+}
+
+/// What three versions of a record have in one field.
+private struct FieldVersions {
+    let ancestor: FieldValue?
+    /// False where the ancestor is not known; then the client has set the field.
+    let isAncestorKnown: Bool
+    let client: FieldValue?
+    let server: FieldValue?
+}
+
+extension CKRecordState {
+    /// Merges one field into the server's version, which this is.
+    fileprivate mutating func merge(
+        _ versions: FieldVersions, forKey key: String, isEncrypted: Bool, _ policy: CKRecord.MergePolicy,
+        in zoneID: CKRecordZone.ID
+    ) {
+        func set(_ value: FieldValue?) { isEncrypted ? setEncrypted(value, forKey: key) : self.set(value, forKey: key) }
+        func refuse(_ reason: String) {
+            // As where an app sets such a value itself: saving the record fails with the reason.
+            let reason = "the value for key \(key.quotedName) is refused: \(reason)"
+            isEncrypted ? refuseEncrypted(reason, forKey: key) : self.refuse(reason, forKey: key)
+        }
+        let (ours, theirs) = (versions.client, versions.server)
+        if ours == theirs { return }
+        if versions.isAncestorKnown {
+            if ours == versions.ancestor { return }
+            if theirs == versions.ancestor { return set(ours) }
+        }
+        switch policy {
+        case .serverWins: return
+        case .clientWins: set(ours)
+        case .custom(let decide):
+            let value = decide(
+                CKRecord.FieldConflict(
+                    key: key, isEncrypted: isEncrypted, ancestor: versions.ancestor, client: ours, server: theirs,
+                    zoneID: zoneID))
+            do throws(UnsupportedFieldValue) {
+                let chosen = try value.map { value throws(UnsupportedFieldValue) in
+                    try FieldValue(value, in: zoneID)
+                }
+                if isEncrypted, let chosen, FieldKind(chosen).encrypted == nil {
+                    return refuse("references and assets can't be encrypted values")
+                }
+                if chosen != theirs { set(chosen) }
+            } catch {
+                refuse(error.reason)
+            }
+        }
     }
 }
 

@@ -23,6 +23,8 @@ private enum ArchiveKey {
     static let sealed = "SealedFields"
     static let encrypted = "EncryptedFields"
     static let encryptedEdits = "ChangedEncryptedKeys"
+    static let unreadable = "UnreadableKeys"
+    static let unreadableReasons = "UnreadableReasons"
     static let refused = "Refused"
     static let refusedReasons = "RefusedReasons"
 }
@@ -37,9 +39,7 @@ extension CKRecordState {
 
     func encodeFields(with coder: NSCoder) {
         fields.encode(with: coder, forKey: ArchiveKey.fields)
-        if !sealed.isEmpty {
-            sealed.mapValues { FieldValue.encrypted($0) }.encode(with: coder, forKey: ArchiveKey.sealed)
-        }
+        encrypted.encode(with: coder)
         local.encodeFields(with: coder)
         coder.encodeIfPresent(edits.keys.sorted(), forKey: ArchiveKey.changedKeys)
         coder.encode(parentEdit != nil, forKey: ArchiveKey.isParentChanged)
@@ -48,6 +48,9 @@ extension CKRecordState {
         coder.encodeIfPresent(base.parent, forKey: ArchiveKey.basePrefix + ArchiveKey.parent)
         coder.encodeIfPresent(base.share, forKey: ArchiveKey.basePrefix + ArchiveKey.share)
         base.fields.encode(with: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields)
+        if !base.encrypted.isEmpty {
+            base.encrypted.encode(with: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.encrypted)
+        }
     }
 
     /// Nil when the archive holds something that no record does.
@@ -62,22 +65,24 @@ extension CKRecordState {
         let changedKeys = coder.stringsIfPresent(forKey: ArchiveKey.changedKeys) ?? []
         guard changedKeys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
         guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.fields) else { return nil }
-        guard let sealed = [String: FieldValue](coder: coder, forKey: ArchiveKey.sealed) else { return nil }
+        guard let encrypted = EncryptedFields(coder: coder) else { return nil }
         var base: Base?
         if let version = Version(coder: coder, prefix: ArchiveKey.basePrefix) {
             guard
-                let baseFields = [String: FieldValue](coder: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields)
+                let baseFields = [String: FieldValue](coder: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields),
+                let baseEncrypted = [String: FieldValue](
+                    coder: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.encrypted)
             else { return nil }
             base = Base(
                 version: version, parent: name(ArchiveKey.basePrefix + ArchiveKey.parent),
-                share: name(ArchiveKey.basePrefix + ArchiveKey.share), fields: baseFields)
+                share: name(ArchiveKey.basePrefix + ArchiveKey.share), fields: baseFields, encrypted: baseEncrypted)
         }
         let share = name(ArchiveKey.share)
         self.init(
             version: Version(coder: coder, prefix: ""), parent: name(ArchiveKey.parent), share: share, fields: fields,
             changedKeys: changedKeys, isParentChanged: coder.boolIfPresent(forKey: ArchiveKey.isParentChanged) ?? false,
             isShareChanged: share != nil && coder.boolIfPresent(forKey: ArchiveKey.isShareSaved) != true, base: base,
-            sealed: sealed.compactMapValues { if case .encrypted(let value) = $0 { value } else { nil } })
+            encrypted: encrypted)
         guard hasValidNames else { return nil }
         guard let local = LocalFields(coder: coder) else { return nil }
         self.local = local
@@ -99,10 +104,6 @@ extension LocalFields {
             coder.encodeIfPresent(files.map(\.key), forKey: ArchiveKey.assetKeys)
             coder.encodeIfPresent(files.map(\.path), forKey: ArchiveKey.assetPaths)
             coder.encodeIfPresent(assets.filter(\.value.isList).keys.sorted(), forKey: ArchiveKey.listKeys)
-        }
-        if !encrypted.isEmpty { encrypted.encode(with: coder, forKey: ArchiveKey.encrypted) }
-        if !encryptedEdits.isEmpty {
-            coder.encodeIfPresent(encryptedEdits.sorted(), forKey: ArchiveKey.encryptedEdits)
         }
     }
 
@@ -130,10 +131,40 @@ extension LocalFields {
                 "field \(key.quotedName) held an asset without its file when the record was archived; fetch the record "
                 + "with this key, and set the field anew"
         }
-        guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.encrypted) else { return nil }
-        encrypted = fields
-        encryptedEdits = Set(coder.stringsIfPresent(forKey: ArchiveKey.encryptedEdits) ?? [])
-        guard encryptedEdits.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
+    }
+}
+
+extension EncryptedFields {
+    fileprivate func encode(with coder: NSCoder) {
+        if !sealed.isEmpty {
+            sealed.mapValues { FieldValue.encrypted($0) }.encode(with: coder, forKey: ArchiveKey.sealed)
+        }
+        if !values.isEmpty { values.encode(with: coder, forKey: ArchiveKey.encrypted) }
+        if !edits.isEmpty { coder.encodeIfPresent(edits.keys.sorted(), forKey: ArchiveKey.encryptedEdits) }
+        if unreadable.isEmpty { return }
+        let unreadable = unreadable.sorted { $0.key < $1.key }
+        coder.encodeIfPresent(unreadable.map(\.key), forKey: ArchiveKey.unreadable)
+        coder.encodeIfPresent(unreadable.map { String($0.value.rawValue) }, forKey: ArchiveKey.unreadableReasons)
+    }
+
+    /// Nil when the archive holds something that no record does.
+    fileprivate init?(coder: NSCoder) {
+        guard let sealed = [String: FieldValue](coder: coder, forKey: ArchiveKey.sealed),
+            let values = [String: FieldValue](coder: coder, forKey: ArchiveKey.encrypted)
+        else { return nil }
+        let edits = coder.stringsIfPresent(forKey: ArchiveKey.encryptedEdits) ?? []
+        guard edits.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
+        let keys = coder.stringsIfPresent(forKey: ArchiveKey.unreadable) ?? []
+        let reasons = coder.stringsIfPresent(forKey: ArchiveKey.unreadableReasons) ?? []
+        guard keys.count == reasons.count else { return nil }
+        var unreadable: [String: CKRecord.UnreadableReason] = [:]
+        for (key, reason) in zip(keys, reasons) where sealed[key] != nil {
+            // A newer version may have known other reasons.
+            unreadable[key] = Int(reason).flatMap(CKRecord.UnreadableReason.init) ?? .damaged
+        }
+        self.init(
+            values: values, sealed: sealed.compactMapValues { if case .encrypted(let value) = $0 { value } else { nil } },
+            unreadable: unreadable, edits: Dictionary(edits.map { ($0, 1) }) { first, _ in first })
     }
 }
 

@@ -20,15 +20,15 @@ struct CKRecordState: Sendable {
         var parent: String?
         var share: String?
         var fields: [String: FieldValue]
+        /// The values of encrypted fields that were open here.
+        var encrypted: [String: FieldValue] = [:]
     }
 
     /// The version that was fetched or saved last; nil for a record that is new to this process.
     private(set) var version: Version?
     private(set) var base: Base?
     private(set) var fields: [String: FieldValue] = [:]
-    /// Encrypted values of the fetched version that are not open here. No app sees them, and a save that neither sets
-    /// nor removes their keys leaves them on the server as they are.
-    private(set) var sealed: [String: EncryptedValue] = [:]
+    private(set) var encrypted = EncryptedFields()
     private(set) var parent: String?
 
     /// Each key that was set or removed since the last fetch or save, with the number of its latest edit.
@@ -49,42 +49,56 @@ struct CKRecordState: Sendable {
     init() {}
 
     /// A record of an answer.
+    ///
+    /// - Parameter opened: What keys made of its encrypted values.
     init(
         version: Version, parent: String?, share: String? = nil, fields: [String: FieldValue],
-        contents: AssetContents = AssetContents()
+        contents: AssetContents = AssetContents(), opened: OpenedFields = OpenedFields()
     ) {
         self.contents = contents
         self.version = version
         self.parent = parent
         self.share = share
-        (self.fields, sealed) = Self.split(fields)
-        base = Base(version: version, parent: parent, share: share, fields: self.fields)
+        (self.fields, encrypted) = Self.split(fields, opened)
+        base = Base(
+            version: version, parent: parent, share: share, fields: self.fields, encrypted: encrypted.values)
+    }
+
+    /// A version that edits started from.
+    init(_ base: Base) {
+        version = base.version
+        parent = base.parent
+        share = base.share
+        fields = base.fields
+        encrypted = EncryptedFields(values: base.encrypted, sealed: [:], unreadable: [:], edits: [:])
+        self.base = base
     }
 
     /// The fields of an answer, and apart from them those that are encrypted.
     private static func split(
-        _ answer: [String: FieldValue]
-    ) -> (fields: [String: FieldValue], sealed: [String: EncryptedValue]) {
+        _ answer: [String: FieldValue], _ opened: OpenedFields
+    ) -> (fields: [String: FieldValue], encrypted: EncryptedFields) {
         var (fields, sealed) = (answer, [String: EncryptedValue]())
         for (key, value) in answer {
             guard case .encrypted(let encrypted) = value else { continue }
             sealed[key] = encrypted
             fields[key] = nil
         }
-        return (fields, sealed)
+        return (fields, EncryptedFields(sealed: sealed, opened: opened))
     }
 
-    /// All fields, encrypted ones included.
+    /// All fields as the server has them.
     var fieldsWithSealed: [String: FieldValue] {
-        sealed.isEmpty ? fields : fields.merging(sealed.mapValues { .encrypted($0) }) { field, _ in field }
+        encrypted.sealed.isEmpty
+            ? fields : fields.merging(encrypted.sealed.mapValues { .encrypted($0) }) { field, _ in field }
     }
 
     /// A record of an archive. `base` is nil when only the system fields were archived.
     init(
         version: Version?, parent: String?, share: String?, fields: [String: FieldValue], changedKeys: [String],
-        isParentChanged: Bool, isShareChanged: Bool, base: Base?, sealed: [String: EncryptedValue]
+        isParentChanged: Bool, isShareChanged: Bool, base: Base?, encrypted: EncryptedFields
     ) {
-        self.sealed = sealed
+        self.encrypted = encrypted
         self.version = version
         self.parent = parent
         self.share = share
@@ -100,11 +114,31 @@ struct CKRecordState: Sendable {
     mutating func set(_ value: FieldValue?, forKey key: String) {
         editCount += 1
         fields[key] = value
-        sealed[key] = nil
+        encrypted.leave(toPlainField: key)
         local.assets[key] = nil
         local.refused[.field(key)] = nil
         edits[key] = editCount
     }
+
+    /// Sets or removes an encrypted field. A field is encrypted or not: a plain one of this key goes.
+    mutating func setEncrypted(_ value: FieldValue?, forKey key: String) {
+        editCount += 1
+        fields[key] = nil
+        edits[key] = nil
+        local.assets[key] = nil
+        local.refused[.encryptedField(key)] = nil
+        encrypted.set(value, forKey: key, edit: editCount)
+    }
+
+    /// Remembers that an encrypted field was set to what no record can have: as ``refuse(_:forKey:)``.
+    mutating func refuseEncrypted(_ reason: String, forKey key: String) {
+        editCount += 1
+        encrypted.refuse(key)
+        local.refused[.encryptedField(key)] = reason
+    }
+
+    /// A save sends these encrypted values, or removes fields with nil.
+    mutating func sends(_ values: [String: EncryptedValue?]) { encrypted.sends(values) }
 
     /// Remembers that a field was set to what no record can have: it is empty here, and the record can't be saved
     /// before the field is set again.
@@ -143,7 +177,7 @@ struct CKRecordState: Sendable {
     }
 
     /// What a save under the given policy sends (Documentation/CloudKit.md, Change tags and save policies): the edited
-    /// keys, or with `allKeys` also the others that the record holds.
+    /// keys, or with `allKeys` also the others that the record holds. Encrypted fields are added once they are sealed.
     func save(name: String, type: String, policy: SavePolicy) -> RecordSave<DecodedFields> {
         var sent: DecodedFields = policy == .allKeys ? fields.mapValues { $0 } : [:]
         for key in edits.keys {
@@ -170,7 +204,7 @@ struct CKRecordState: Sendable {
     /// or beside a share that was refused.
     mutating func saved(
         as version: Version, parent savedParent: String?, share savedShare: String? = nil,
-        fields savedFields: [String: FieldValue]?, sent: CKRecordState
+        fields savedFields: [String: FieldValue]?, opened: OpenedFields = OpenedFields(), sent: CKRecordState
     ) {
         // Files that were set before the save are with the server now.
         for key in local.assets.keys where edits[key].map({ $0 <= sent.editCount }) ?? true {
@@ -181,20 +215,23 @@ struct CKRecordState: Sendable {
         edits = edits.filter { $0.value > sent.editCount }
         if let edit = parentEdit, edit <= sent.editCount { parentEdit = nil }
         var known = sent.fields
+        var knownEncrypted = sent.encrypted
         if let savedFields {
-            (known, sealed) = Self.split(savedFields)
+            (known, knownEncrypted) = Self.split(savedFields, opened)
             var merged = known
-            for key in edits.keys {
-                merged[key] = fields[key]
-                sealed[key] = nil
-            }
+            for key in edits.keys { merged[key] = fields[key] }
             fields = merged
         }
+        encrypted.saved(
+            as: savedFields == nil ? nil : knownEncrypted, sent: sent.encrypted, editCount: sent.editCount,
+            plainEdits: edits.keys)
         if parentEdit == nil { parent = savedParent }
         if let edit = shareEdit, edit <= sent.editCount, savedShare != nil { shareEdit = nil }
         if shareEdit == nil { share = savedShare }
         self.version = version
-        base = Base(version: version, parent: savedParent, share: savedShare, fields: known)
+        base = Base(
+            version: version, parent: savedParent, share: savedShare, fields: known,
+            encrypted: knownEncrypted.values)
         contents.keep(namedBy: fields)
     }
 }

@@ -211,10 +211,10 @@ struct SharingTests {
         let (container, folder) = try fakeContainer(transport)
         let database = container.privateCloudDatabase
         let (shared, file, secret) = (note("shared"), note("file"), note("secret"))
+        secret.encryptedValues["word"] = CKRecord.Reference(recordID: shared.recordID, action: .none)
         let share = CKShare(rootRecord: shared)
         share.publicPermission = .unknown
         file["file"] = CKAsset(fileURL: URL(fileURLWithPath: folder.path + "/none"))
-        secret.encryptedValues["word"] = "w"
         let deletion = CKRecord.ID(recordName: "old", zoneID: zone)
         // No server plays: nothing is sent.
         let results = try await database.modifyRecords(
@@ -228,7 +228,7 @@ struct SharingTests {
         #expect(code(results.saveResults[share.recordID]) == .invalidArguments)
         #expect(sentence(share).contains("its publicPermission is unknown"))
         #expect(code(results.saveResults[file.recordID]) == .batchRequestFailed)
-        #expect(sentence(secret).contains("\"word\" is an encrypted value"))
+        #expect(sentence(secret).contains("\"word\" is refused: references and assets can't be encrypted"))
         let perZone = CKRecordZone(zoneName: "Secret")
         perZone.encryptionScope = .perZone
         #expect(try archived(perZone, as: CKRecordZone.self).encryptionScope == .perZone)

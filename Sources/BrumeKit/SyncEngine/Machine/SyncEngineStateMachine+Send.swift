@@ -502,6 +502,7 @@ extension CKRecord {
     /// Whether something was set since the last fetch or save.
     fileprivate var isEdited: Bool {
         let state = snapshot
-        return !state.edits.isEmpty || state.parentEdit != nil || (self as? CKShare)?.details.current.isEdited == true
+        return !state.edits.isEmpty || !state.encrypted.edits.isEmpty || state.parentEdit != nil
+            || (self as? CKShare)?.details.current.isEdited == true
     }
 }

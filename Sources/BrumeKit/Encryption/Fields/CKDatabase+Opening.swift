@@ -1,0 +1,124 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeProtocol
+
+/// Looking up the keys of encrypted values that an answer holds.
+extension CKDatabase {
+    /// What opens the encrypted values of an answer's records; nil where they have none.
+    ///
+    /// A value whose key is not here is no error: the record is handed out without it.
+    ///
+    /// - Throws: What keeps from asking for keys: no connection, for one. The answer is asked for again.
+    func opener(
+        for records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> FieldOpener? {
+        guard databaseScope == .private else { return nil }
+        let zones = account.encryptedZones
+        var byZone: [String: [Record]] = [:]
+        for (zoneID, record) in records where record.holdsEncryptedValues {
+            byZone[zoneID.zoneName, default: []].append(record)
+        }
+        if byZone.isEmpty {
+            if zones.isInUse { learn(records, account) }
+            return nil
+        }
+        var opener = FieldOpener()
+        for (name, encrypted) in byZone.sorted(by: { $0.key < $1.key }) {
+            let newest = encrypted.map(\.newestKeyNumber).max() ?? 0
+            var zone = FieldOpener.Zone()
+            do throws(CKError) {
+                zone.keys = try await zones.keysForReading(zone: name, upTo: newest, for: account, options)
+            } catch {
+                guard let reason = error.unreadableReason else { throw error }
+                zone.reason = reason
+            }
+            opener.zones[name] = zone
+        }
+        learn(records, account)
+        return opener
+    }
+
+    /// Remembers whose parents the records have.
+    private func learn(_ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding) {
+        var parents: [String: [(record: String, parent: String?)]] = [:]
+        for (zoneID, record) in records {
+            parents[zoneID.zoneName, default: []].append((record.system.name, record.system.parent))
+        }
+        for (zone, parents) in parents { account.encryptedZones.learn(parents, zone: zone) }
+    }
+
+    /// Asks the server for the parents of records, and remembers them. One that is not there counts as a root.
+    func fetchParents(
+        of names: [String], zone: String, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        var rest = names[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(Limits.itemsPerRequest))
+            rest = rest.dropFirst(part.count)
+            let records = try await fetchRaw(part, zone: zone, desiredKeys: [], account, options)
+            account.encryptedZones.learn(part.map { ($0, records[$0]?.system.parent) }, zone: zone)
+        }
+    }
+
+    /// Records of a zone as the server has them, by name, without their files and with nothing opened; those that
+    /// can't be had are left out.
+    func fetchRaw(
+        _ names: [String], zone: String, desiredKeys: [String]?, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [String: Record] {
+        var records: [String: Record] = [:]
+        var missing = names
+        while !missing.isEmpty {
+            let request = FetchRecordsRequest(
+                database: try requestScope(),
+                zones: [FetchRecordsRequest.ZoneFetch(zone: ZoneID(name: zone), names: missing)],
+                desiredKeys: desiredKeys)
+            let answers = try await account.call(
+                .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
+                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
+            guard answers.count == 1, answers[0].count == missing.count else {
+                throw .malformedResponse("its results are not those of the records asked for")
+            }
+            var deferred: [String] = []
+            for (name, outcome) in zip(missing, answers[0]) {
+                switch outcome {
+                case .record(let record) where record.system.name == name: records[name] = record
+                case .record, .failure: break
+                case .deferred: deferred.append(name)
+                }
+            }
+            guard deferred.count < missing.count else {
+                throw .malformedResponse("it puts off every record that was asked for")
+            }
+            missing = deferred
+        }
+        return records
+    }
+}
+
+extension Record {
+    fileprivate var holdsEncryptedValues: Bool {
+        fields.values.contains { if case .encrypted = $0 { true } else { false } }
+    }
+
+    /// The number of the newest key that its encrypted values name; 0 where none can be read.
+    fileprivate var newestKeyNumber: UInt32 {
+        var newest: UInt32 = 0
+        for case .encrypted(let value) in fields.values {
+            if let header = try? ValueHeader(of: value.bytes) { newest = max(newest, header.keyNumber) }
+        }
+        return newest
+    }
+}
+
+extension CKError {
+    /// Why values stay closed after keys were asked for in vain; nil for what the whole operation fails with.
+    fileprivate var unreadableReason: CKRecord.UnreadableReason? {
+        switch code {
+        case .accountTemporarilyUnavailable, .unknownItem: .noKeys
+        // The device's files, or the server's answer, are not what they should be: the status says more.
+        case .internalError, .zoneNotFound, .userDeletedZone, .zoneBusy, .limitExceeded: .keyMissing
+        case .incompatibleVersion: .newerVersion
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,177 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeProtocol
+
+/// Encrypting the values of records before these are saved.
+extension CKDatabase {
+    /// The part of a modification with the encrypted values of its records sealed.
+    ///
+    /// - Parameter isStale: The server has refused what was sealed before.
+    /// - Returns: The part, and the results of what is not sent: records that can't be encrypted, and with them their
+    ///   zones, where all of a zone is saved or nothing.
+    func sealing(
+        _ part: RecordModification.Part, _ options: CallOptions, isStale: Bool = false
+    ) async -> (RecordModification.Part, unsent: RecordModificationResults) {
+        let account = core.account
+        guard part.zones.contains(where: { $0.saves.contains { needsSealing($0, part, account) } }) else {
+            return (part, ([:], [:]))
+        }
+        var failures: [CKRecord.ID: CKError] = [:]
+        var zones = part.zones
+        for index in zones.indices {
+            let places = zones[index].saves.indices.filter { needsSealing(zones[index].saves[$0], part, account) }
+            if places.isEmpty { continue }
+            do throws(CKError) {
+                try await seal(&zones[index], places, part.request.savePolicy, isStale: isStale, account, options)
+            } catch {
+                for place in places { failures[zones[index].saves[place].record.recordID] = error }
+            }
+        }
+        return part.with(zones, failures)
+    }
+
+    /// Whether a save sends encrypted values, or gives a record of an encrypted zone another parent.
+    private func needsSealing(
+        _ outgoing: OutgoingRecord, _ part: RecordModification.Part, _ account: AccountBinding
+    ) -> Bool {
+        if !outgoing.sent.encrypted.sentKeys(part.request.savePolicy).isEmpty { return true }
+        guard databaseScope == .private, outgoing.sent.parentEdit != nil else { return false }
+        return account.encryptedZones.knownKeys(zone: outgoing.record.recordID.zoneID.zoneName) != nil
+    }
+
+    private func seal(
+        _ zone: inout OutgoingZone, _ places: [Int], _ policy: SavePolicy, isStale: Bool, _ account: AccountBinding,
+        _ options: CallOptions
+    ) async throws(CKError) {
+        switch databaseScope {
+        case .private: break
+        case .public:
+            throw CKError(
+                .invalidArguments,
+                message: "records of the public database have no encrypted values; use plain fields, or the private "
+                    + "database")
+        case .shared:
+            throw CKError(
+                .serverRejectedRequest,
+                message: "records of the shared database can't be saved with encrypted values yet; use plain fields, "
+                    + "or leave encryptedValues as they are")
+        }
+        if let share = places.first(where: { zone.saves[$0].record is CKShare }) {
+            throw CKError(
+                .invalidArguments,
+                message: "\(zone.saves[share].record.recordID) can't be saved: a share has no encrypted values")
+        }
+        let name = zone.id.zoneName
+        let keys = try await account.encryptedZones.keysForWriting(
+            zone: name, isStale: isStale, for: account, options)
+        var sealer = RecordSealer(keys)
+        let roots = try await roots(of: zone, places, account, options)
+        let moved = try await valuesToMove(zone, places, roots, keys, account, options)
+        for place in places {
+            let id = zone.saves[place].record.recordID.recordName
+            do throws(EncryptionRefusal) {
+                try sealer.seal(
+                    &zone.saves[place], root: roots[id] ?? id, policy: policy, moved: moved[id] ?? [:])
+            } catch {
+                throw CKError(
+                    .accountTemporarilyUnavailable,
+                    message: "the newest encryption key of zone \(name.quotedName) is missing on this device; let "
+                        + "another device of the account save something in it")
+            }
+        }
+    }
+
+    /// The roots of the records that are sealed, by the records' names: a record's own parent is the one that it is
+    /// saved with, and so are those of the others in the request.
+    private func roots(
+        of zone: OutgoingZone, _ places: [Int], _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [String: String] {
+        let name = zone.id.zoneName
+        var found: [String: String] = [:]
+        var open = places.map { zone.saves[$0] }
+        for _ in 0...ZoneTrees.depthMax {
+            var trees = account.encryptedZones.trees(zone: name)
+            for outgoing in zone.saves where outgoing.sent.version == nil || outgoing.sent.parentEdit != nil {
+                trees.learn(outgoing.record.recordID.recordName, parent: outgoing.sent.parent)
+            }
+            var unknown: Set<String> = []
+            open.removeAll { outgoing in
+                let record = outgoing.record.recordID.recordName
+                switch trees.root(of: record, parent: outgoing.sent.parent) {
+                case .root(let root):
+                    found[record] = root
+                    return true
+                case .unknown(let parent):
+                    unknown.insert(parent)
+                    return false
+                }
+            }
+            if unknown.isEmpty { break }
+            try await fetchParents(of: unknown.sorted(), zone: name, account, options)
+        }
+        return found
+    }
+
+    /// The encrypted values of records that move into another tree, by the records' names: all that a record has is
+    /// encrypted again in the save that moves it, what this instance does not hold included.
+    private func valuesToMove(
+        _ zone: OutgoingZone, _ places: [Int], _ roots: [String: String], _ keys: ZoneKeys,
+        _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [String: [String: FieldValue]] {
+        if keys.isPerZone { return [:] }
+        let moving = places.map { zone.saves[$0] }.filter { outgoing in
+            outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
+        }
+        if moving.isEmpty { return [:] }
+        let names = moving.map(\.record.recordID.recordName)
+        let records = try await fetchRaw(names, zone: zone.id.zoneName, desiredKeys: nil, account, options)
+        let opener = try await opener(for: records.values.map { (zone.id, $0) }, account, options)
+        guard let opener else { return [:] }
+        var moved: [String: [String: FieldValue]] = [:]
+        for outgoing in moving {
+            let name = outgoing.record.recordID.recordName
+            guard let record = records[name] else { continue }
+            let tree = keys.tree(root: roots[name] ?? name)
+            let opened = opener.open(record, in: zone.id)
+            let edits = outgoing.sent.encrypted.edits
+            for case (let key, .encrypted(let value)) in record.fields where edits[key] == nil {
+                if (try? ValueHeader(of: value.bytes))?.treeID == tree.id { continue }
+                guard let plain = opened.values[key] else {
+                    throw CKError(
+                        .accountTemporarilyUnavailable,
+                        message: "\(outgoing.record.recordID) can't get another parent here: its encrypted field "
+                            + "\(key.quotedName) has to be encrypted anew, and this device can't read it")
+                }
+                moved[name, default: [:]][key] = plain
+            }
+        }
+        return moved
+    }
+}
+
+extension CKDatabase.RecordModification.Part {
+    /// What to encrypt and send again after the server refused it for its keys; nil when there is nothing. Where a zone
+    /// is saved whole, all of it.
+    func sealingAgain(
+        after results: CKDatabase.RecordModificationResults
+    ) -> CKDatabase.RecordModification.Part? {
+        var again: [OutgoingZone] = []
+        for var zone in zones {
+            func isStale(_ outgoing: OutgoingRecord) -> Bool {
+                guard case .failure(let error as CKError)? = results.saveResults[outgoing.record.recordID]
+                else { return false }
+                return error.saysKeysChanged
+            }
+            guard zone.saves.contains(where: isStale) else { continue }
+            if !isWhole(zone) {
+                zone.saves.removeAll { !isStale($0) }
+                zone.deletions = []
+            }
+            again.append(zone)
+        }
+        if again.isEmpty { return nil }
+        var part = with(again)
+        part.request.operationID = ContainerCore.newOperationID()
+        return part
+    }
+}

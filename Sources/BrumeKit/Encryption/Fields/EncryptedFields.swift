@@ -1,0 +1,95 @@
+internal import BrumeModel
+
+/// A record's encrypted fields: what an app sees of them, and what the server has.
+///
+/// One of them that no key opened is none for the app, and no save that neither sets nor removes it touches it.
+struct EncryptedFields: Sendable {
+    /// Those that the app set, and those that a key opened.
+    private(set) var values: [String: FieldValue] = [:]
+    /// What the server has, of the version that was fetched or saved last.
+    private(set) var sealed: [String: EncryptedValue] = [:]
+    /// Why some of these are not open here.
+    private(set) var unreadable: [String: CKRecord.UnreadableReason] = [:]
+    /// Each key that was set or removed since the last fetch or save, with the number of its latest edit.
+    private(set) var edits: [String: UInt64] = [:]
+
+    init() {}
+
+    /// Those of an answer.
+    init(sealed: [String: EncryptedValue], opened: OpenedFields) {
+        self.sealed = sealed
+        for key in sealed.keys {
+            if let value = opened.values[key] {
+                values[key] = value
+            } else {
+                unreadable[key] = opened.unreadable[key] ?? .noKeys
+            }
+        }
+    }
+
+    /// Those of an archive.
+    init(
+        values: [String: FieldValue], sealed: [String: EncryptedValue],
+        unreadable: [String: CKRecord.UnreadableReason], edits: [String: UInt64]
+    ) {
+        (self.values, self.sealed, self.unreadable, self.edits) = (values, sealed, unreadable, edits)
+        for key in sealed.keys where values[key] == nil && edits[key] == nil && unreadable[key] == nil {
+            self.unreadable[key] = .noKeys
+        }
+    }
+
+    /// The app set or removed one.
+    mutating func set(_ value: FieldValue?, forKey key: String, edit: UInt64) {
+        values[key] = value
+        unreadable[key] = nil
+        edits[key] = edit
+    }
+
+    /// The app set one to what no record can have: it is empty here.
+    mutating func refuse(_ key: String) { values[key] = nil }
+
+    /// The app set or removed the plain field of this key: a field is one or the other.
+    mutating func leave(toPlainField key: String) {
+        values[key] = nil
+        sealed[key] = nil
+        unreadable[key] = nil
+        edits[key] = nil
+    }
+
+    /// The keys that a save sends.
+    func sentKeys(_ policy: SavePolicy) -> Set<String> {
+        var keys = Set(edits.keys)
+        if policy == .allKeys { keys.formUnion(values.keys) }
+        return keys
+    }
+
+    /// What the save sends of the keys that it names: nil removes one.
+    mutating func sends(_ values: [String: EncryptedValue?]) {
+        for (key, value) in values { sealed[key] = value }
+    }
+
+    /// Takes over the server's answer to a save of `sent`, an earlier copy.
+    ///
+    /// - Parameters:
+    ///   - saved: What the answer holds; nil where the server has what was sent.
+    ///   - plainEdits: The plain fields that were set or removed since.
+    mutating func saved(
+        as saved: EncryptedFields?, sent: EncryptedFields, editCount: UInt64, plainEdits: some Sequence<String>
+    ) {
+        let later = edits.filter { $0.value > editCount }
+        let ours = values
+        self = saved ?? sent
+        edits = [:]
+        for (key, edit) in later { set(ours[key], forKey: key, edit: edit) }
+        for key in plainEdits { leave(toPlainField: key) }
+    }
+}
+
+/// What keys made of a record's encrypted values.
+struct OpenedFields: Sendable {
+    var values: [String: FieldValue] = [:]
+    var unreadable: [String: CKRecord.UnreadableReason] = [:]
+
+    /// Whether there was nothing to open.
+    var isEmpty: Bool { values.isEmpty && unreadable.isEmpty }
+}

@@ -1,0 +1,58 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeRecord
+
+/// Encrypts the values of records that are being saved in one zone.
+struct RecordSealer {
+    private let keys: ZoneKeys
+    private var ciphers: [String: TreeCipher] = [:]
+
+    init(_ keys: ZoneKeys) { self.keys = keys }
+
+    /// Encrypts what the save sends, and stamps the record where it has a parent.
+    ///
+    /// A value that is the fetched one goes out as the same bytes if these have the current key: a save that changes
+    /// nothing changes nothing.
+    ///
+    /// - Parameters:
+    ///   - root: The name of the root of the record's tree.
+    ///   - moved: Values of the record that have to be encrypted again since it is in another tree now.
+    /// - Throws: `keyMissing` where the newest key is not here.
+    mutating func seal(
+        _ outgoing: inout OutgoingRecord, root: String, policy: SavePolicy, moved: [String: FieldValue]
+    ) throws(EncryptionRefusal) {
+        let cipher = try cipher(root: root)
+        let id = outgoing.record.recordID
+        let record = cipher.record(named: id.recordName, type: outgoing.record.recordType)
+        let fields = outgoing.sent.encrypted
+        let coder = ValueCoder()
+        var sent: [String: EncryptedValue?] = [:]
+        func seal(_ value: FieldValue, _ key: String) -> EncryptedValue {
+            if let same = fields.sealed[key], outgoing.sent.base?.encrypted[key] == value,
+                (try? ValueHeader(of: same.bytes)) == cipher.header
+            {
+                return same
+            }
+            let form = EncryptedValue(FieldKind(value), [])
+            var plain = coder.encode(value)
+            defer { Sodium.wipe(&plain) }
+            return EncryptedValue(
+                form.kind, record.seal(plain, field: key, valueType: form.plainTypeText))
+        }
+        for (key, value) in moved where fields.edits[key] == nil { sent[key] = seal(value, key) }
+        for key in fields.sentKeys(policy) {
+            sent.updateValue(fields.values[key].map { seal($0, key) }, forKey: key)
+        }
+        outgoing.sealed = sent
+        outgoing.sent.sends(sent)
+        if let parent = outgoing.sent.parent, !keys.isPerZone { outgoing.stamp = record.stamp(parent: parent) }
+    }
+
+    private mutating func cipher(root: String) throws(EncryptionRefusal) -> TreeCipher {
+        let root = keys.isPerZone ? Tree.wholeZone : root
+        if let cipher = ciphers[root] { return cipher }
+        guard let cipher = keys.cipher(root: root) else { throw .keyMissing }
+        ciphers[root] = cipher
+        return cipher
+    }
+}

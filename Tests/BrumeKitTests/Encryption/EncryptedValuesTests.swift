@@ -1,0 +1,323 @@
+import BrumeEncryption
+import BrumeLock
+import BrumeModel
+import BrumeSystem
+import BrumeTestKit
+import Foundation
+import Testing
+
+@testable import BrumeKit
+
+@Suite("Encrypted values of records", .timeLimit(.minutes(1)))
+struct EncryptedValuesTests {
+    let server: RunningServer
+    let token: String
+    let zoneID = CKRecordZone.ID(zoneName: "Diary")
+
+    init() throws {
+        server = try RunningServer()
+        token = try server.addAccount("ada")
+    }
+
+    private func device(_ name: String = "phone", configure: (inout BrumeConfiguration) -> Void = { _ in }) -> CKDatabase {
+        server.device(token: token) {
+            $0.deviceName = name
+            configure(&$0)
+        }.privateCloudDatabase
+    }
+
+    /// A device with the zone, and with the account's keys.
+    private func firstDevice() async throws -> (CKDatabase, code: String) {
+        let phone = device()
+        _ = try await phone.save(CKRecordZone(zoneID: zoneID))
+        let code = try await CKContainer(core: phone.core).recoveryCode().text
+        return (phone, code)
+    }
+
+    private func page(_ name: String = "page", in zone: CKRecordZone.ID? = nil) -> CKRecord {
+        CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: name, zoneID: zone ?? zoneID))
+    }
+
+    private func fetched(_ name: String = "page", by database: CKDatabase) async throws -> CKRecord {
+        try await database.record(for: CKRecord.ID(recordName: name, zoneID: zoneID))
+    }
+
+    @Test("come back on the account's devices as they were set, and the server never sees them")
+    func roundTrip() async throws {
+        let (phone, code) = try await firstDevice()
+        let values: [String: FieldValue] = [
+            "string": .string("a secret word ✎"), "int": .int64(-7), "double": .double(0.5),
+            "bytes": .bytes([0, 1, 255]), "date": .date(12.25), "place": .location(Location(latitude: 1, longitude: 2)),
+            "strings": .strings(["a secret word ✎", ""]), "ints": .int64s([1, -2]), "doubles": .doubles([1.5]),
+            "blobs": .bytesList([[1], []]), "dates": .dates([0, -1]),
+            "places": .locations([Location(latitude: 3, longitude: 4)]),
+        ]
+        let record = page()
+        for (key, value) in values {
+            record.encryptedValues[key] = value.recordValue(in: zoneID)
+        }
+        record["title"] = "plain"
+        let saved = try await phone.save(record)
+        let laptop = device("laptop")
+        try await CKContainer(core: laptop.core).useRecoveryCode(code)
+        for seen in [record, saved, try await fetched(by: phone), try await fetched(by: laptop)] {
+            #expect(seen.snapshot.encrypted.values == values)
+            #expect(seen.allKeys() == ["title"] && seen["string"] == nil && seen.unreadableFields.isEmpty)
+            #expect(seen.changedKeys().isEmpty && seen.encryptedValues.changedKeys().isEmpty)
+            #expect(seen.sealedFields.keys.sorted() == values.keys.sorted())
+        }
+        server.stop()
+        for path in FileManager.default.enumerator(atPath: server.dataFolder)!.compactMap({ $0 as? String }) {
+            let bytes = FileManager.default.contents(atPath: server.dataFolder + "/" + path) ?? Data()
+            #expect(bytes.range(of: Data("a secret word".utf8)) == nil, "\(path)")
+        }
+    }
+
+    @Test("are absent on a device without keys, which says so, and saves all else without losing them")
+    func deviceWithoutKeys() async throws {
+        let (phone, code) = try await firstDevice()
+        let record = page()
+        record.encryptedValues["secret"] = "word"
+        record["title"] = "first"
+        try await phone.save(record)
+
+        let tablet = device("tablet")
+        let seen = try await fetched(by: tablet)
+        #expect(seen.unreadableFields == ["secret": .noKeys] && seen.encryptedValues.allKeys().isEmpty)
+        seen["title"] = "second"
+        let saved = try await tablet.save(seen)
+        #expect(saved.unreadableFields == ["secret": .noKeys] && seen.unreadableFields == ["secret": .noKeys])
+        let all = try await tablet.modifyRecords(saving: [seen], deleting: [], savePolicy: .allKeys)
+        #expect(try all.saveResults[seen.recordID]?.get()["title"] == "second")
+        #expect(try await fetched(by: phone).encryptedValues["secret"] == "word")
+
+        seen.encryptedValues["secret"] = "other"
+        let new = page("new")
+        new["title"] = "third"
+        #expect(await BrumeKitTests.code { try await tablet.save(seen) } == .accountTemporarilyUnavailable)
+        let results = try await tablet.modifyRecords(saving: [seen, new], deleting: [], atomically: false)
+        #expect((try? results.saveResults[new.recordID]?.get()) != nil)
+        #expect(try await fetched(by: phone).encryptedValues["secret"] == "word")
+
+        try await CKContainer(core: tablet.core).useRecoveryCode(code)
+        try await tablet.save(seen)
+        #expect(try await fetched(by: phone).encryptedValues["secret"] == "other")
+    }
+
+    @Test("are there after a restart, without asking the server for the zone's keys before a save")
+    func restart() async throws {
+        let (phone, _) = try await firstDevice()
+        let record = page()
+        record.encryptedValues["secret"] = "word"
+        try await phone.save(record)
+        let folder = try phone.core.configuration.resolvedStateFolder()
+        let again = device { $0.stateFolder = folder }
+        #expect(try await fetched(by: again).encryptedValues["secret"] == "word")
+        let other = page("other")
+        other.encryptedValues["secret"] = "word"
+        try await again.save(other)
+        #expect(try await fetched("other", by: phone).encryptedValues["secret"] == "word")
+        #expect(again.core.account.encryptedZones.knownKeys(zone: "Diary")?.newest == 1)
+    }
+
+    @Test("are merged as plain ones are, each with the version that both sides started from")
+    func conflict() async throws {
+        let (phone, code) = try await firstDevice()
+        let laptop = device("laptop")
+        try await CKContainer(core: laptop.core).useRecoveryCode(code)
+        let record = page()
+        for key in ["a", "b", "c"] { record.encryptedValues[key] = "old" }
+        try await phone.save(record)
+        let theirs = try await fetched(by: laptop)
+        theirs.encryptedValues["a"] = "theirs"
+        theirs.encryptedValues["b"] = "theirs"
+        try await laptop.save(theirs)
+        record.encryptedValues["b"] = "ours"
+        record.encryptedValues["c"] = nil
+        let error = try #require(await failure { try await phone.save(record) })
+        #expect(error.code == .serverRecordChanged)
+        #expect(error.serverRecord?.encryptedValues["a"] == "theirs")
+        #expect(error.ancestorRecord?.encryptedValues["b"] == "old")
+        #expect(error.clientRecord?.encryptedValues["b"] == "ours")
+        let seen = Lock<[CKRecord.FieldConflict]>([])
+        let merged = try #require(
+            error.mergedRecord(.custom { conflict in
+                seen.withLock { $0.append(conflict) }
+                return "both"
+            }))
+        let conflicts = seen.withLock { $0 }
+        #expect(conflicts.map(\.key) == ["b"] && conflicts.allSatisfy(\.isEncrypted))
+        #expect(conflicts.first?.ancestorValue as? String == "old")
+        try await phone.save(merged)
+        let result = try await fetched(by: laptop)
+        #expect(result.encryptedValues.allKeys() == ["a", "b"])
+        #expect(result.encryptedValues["a"] == "theirs" && result.encryptedValues["b"] == "both")
+    }
+
+    @Test("that are set to what they were are sent as the same bytes, so that the save changes nothing")
+    func unchanged() async throws {
+        let (phone, _) = try await firstDevice()
+        let record = page()
+        record.encryptedValues["secret"] = "word"
+        try await phone.save(record)
+        let tag = record.recordChangeTag
+        record.encryptedValues["secret"] = "word"
+        try await phone.save(record)
+        #expect(record.recordChangeTag == tag)
+        record.encryptedValues["secret"] = "other"
+        try await phone.save(record)
+        #expect(record.recordChangeTag != tag)
+    }
+
+    @Test("are refused in a public database, in a share, and in other users' zones")
+    func refusedPlaces() async throws {
+        let container = server.device(token: token)
+        let public_ = CKRecord(recordType: "Page")
+        public_.encryptedValues["secret"] = "word"
+        #expect(await code { try await container.publicCloudDatabase.save(public_) } == .invalidArguments)
+        let (phone, _) = try await firstDevice()
+        let root = page()
+        let share = CKShare(rootRecord: root)
+        share.encryptedValues["secret"] = "word"
+        let results = try await phone.modifyRecords(saving: [root, share], deleting: [])
+        #expect(throws: CKError.self) { try results.saveResults[share.recordID]?.get() }
+        let shared = container.sharedCloudDatabase
+        let theirs = page(in: CKRecordZone.ID(zoneName: "Diary", ownerName: "_" + String(repeating: "1", count: 32)))
+        theirs.encryptedValues["secret"] = "word"
+        let error = await failure { try await shared.save(theirs) }
+        #expect(error?.code == .serverRejectedRequest, "\(String(describing: error))")
+    }
+
+    @Test("of a record below another take its tree's key, and are encrypted anew where it moves into another")
+    func trees() async throws {
+        let (phone, code) = try await firstDevice()
+        let laptop = device("laptop")
+        try await CKContainer(core: laptop.core).useRecoveryCode(code)
+        let (shelf, book, note) = (page("shelf"), page("book"), page("note"))
+        book.setParent(shelf)
+        note.setParent(book)
+        note.encryptedValues["secret"] = "word"
+        note.encryptedValues["other"] = 1
+        // The root is the one that the request says, whatever the order.
+        _ = try await phone.modifyRecords(saving: [shelf, book, note], deleting: [])
+        let keys = try #require(phone.core.account.encryptedZones.knownKeys(zone: "Diary"))
+        func trees(_ record: CKRecord) throws -> [[UInt8]] {
+            try record.sealedFields.values.map { try ValueHeader(of: $0.bytes).treeID }
+        }
+        #expect(try trees(note) == Array(repeating: keys.tree(root: "shelf").id, count: 2))
+        // A device that has seen none of the records finds the root.
+        let seen = try await fetched("note", by: laptop)
+        #expect(seen.encryptedValues["secret"] == "word" && seen.unreadableFields.isEmpty)
+        seen.encryptedValues["secret"] = "words"
+        try await laptop.save(seen)
+        #expect(try trees(seen) == Array(repeating: keys.tree(root: "shelf").id, count: 2))
+
+        // Moved by an instance that holds one of the two fields.
+        let partial = try await laptop.records(for: [note.recordID], desiredKeys: ["secret"])[note.recordID]!.get()
+        partial.parent = nil
+        try await laptop.save(partial)
+        let moved = try await fetched("note", by: phone)
+        #expect(moved.encryptedValues["secret"] == "words" && moved.encryptedValues["other"] == 1)
+        #expect(try trees(moved) == Array(repeating: keys.tree(root: "note").id, count: 2))
+        // A root that goes below another keeps what it has readable.
+        shelf.setParent(moved)
+        try await phone.save(shelf)
+        let below = page("below")
+        below.setParent(shelf)
+        below.encryptedValues["secret"] = "deep"
+        try await phone.save(below)
+        #expect(try await fetched("below", by: laptop).encryptedValues["secret"] == "deep")
+    }
+
+    @Test("have new keys in a zone that was made anew, and after a reset")
+    func newLives() async throws {
+        let (phone, _) = try await firstDevice()
+        let record = page()
+        record.encryptedValues["secret"] = "word"
+        try await phone.save(record)
+        let first = try #require(phone.core.account.encryptedZones.knownKeys(zone: "Diary")).place
+        _ = try await phone.deleteRecordZone(withID: zoneID)
+        _ = try await phone.save(CKRecordZone(zoneID: zoneID))
+        let second = page()
+        second.encryptedValues["secret"] = "word"
+        try await phone.save(second)
+        let place = try #require(phone.core.account.encryptedZones.knownKeys(zone: "Diary")).place
+        #expect(place != first)
+
+        _ = try await CKContainer(core: phone.core).resetEncryption()
+        second.encryptedValues["secret"] = "words"
+        let error = await failure { try await phone.save(second) }
+        #expect(error?.code == .zoneNotFound && error?.userInfo[CKErrorUserDidResetEncryptedDataKey] as? Bool == true)
+        _ = try await phone.save(CKRecordZone(zoneID: zoneID))
+        let third = page()
+        third.encryptedValues["secret"] = "word"
+        try await phone.save(third)
+        #expect(try await fetched(by: phone).encryptedValues["secret"] == "word")
+        #expect(phone.core.account.encryptedZones.knownKeys(zone: "Diary")?.place != place)
+    }
+
+    @Test("are encrypted with another key once a device was removed, which reads what was before at most")
+    func removedDevice() async throws {
+        let (phone, code) = try await firstDevice()
+        let laptop = device("laptop")
+        let container = CKContainer(core: laptop.core)
+        try await container.useRecoveryCode(code)
+        let record = page()
+        record.encryptedValues["secret"] = "before"
+        try await phone.save(record)
+        let devices = try await container.encryptionDevices()
+        try await container.removeEncryptionDevice(try #require(devices.first { !$0.isCurrent }))
+        let after = page("after")
+        after.encryptedValues["secret"] = "after"
+        try await laptop.save(after)
+        #expect(laptop.core.account.encryptedZones.knownKeys(zone: "Diary")?.newest == 2)
+        #expect(try await fetched(by: laptop).encryptedValues["secret"] == "before")
+        let seen = try await fetched("after", by: phone)
+        #expect(seen.encryptedValues["secret"] == nil && seen.unreadableFields.count == 1)
+    }
+
+    @Test("of many records in the default zone and a custom one are saved in one go by several devices")
+    func many() async throws {
+        let (phone, code) = try await firstDevice()
+        let laptop = device("laptop")
+        try await CKContainer(core: laptop.core).useRecoveryCode(code)
+        for zone in [zoneID, .default] {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (number, database) in [phone, laptop, phone, laptop].enumerated() {
+                    group.addTask {
+                        let records = (0..<50).map { index in
+                            let record = page("record \(number) \(index)", in: zone)
+                            record.encryptedValues["number"] = index
+                            return record
+                        }
+                        let results = try await database.modifyRecords(saving: records, deleting: [])
+                        for result in results.saveResults.values { _ = try result.get() }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        let query = CKQuery(recordType: "Page", predicate: NSPredicate(value: true))
+        for database in [phone, laptop] {
+            var count = 0
+            var (matches, cursor) = try await database.records(matching: query, inZoneWith: .default)
+            while true {
+                for (_, result) in matches where try result.get().encryptedValues["number"] is NSNumber { count += 1 }
+                guard let next = cursor else { break }
+                (matches, cursor) = try await database.records(continuingMatchFrom: next)
+            }
+            #expect(count == 200)
+            var changed = 0
+            var token: CKServerChangeToken?
+            while true {
+                let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+                for result in page.modificationResultsByID.values {
+                    if try result.get().record.encryptedValues["number"] is NSNumber { changed += 1 }
+                }
+                token = page.changeToken
+                if !page.moreComing { break }
+            }
+            #expect(changed == 200)
+        }
+    }
+}
