@@ -178,7 +178,7 @@ extension CKDatabase {
 
 extension CKDatabase.RecordModification.Part {
     /// The request with its zones.
-    fileprivate var wholeRequest: ModifyRecordsRequest<DecodedFields> {
+    var wholeRequest: ModifyRecordsRequest<DecodedFields> {
         var whole = request
         whole.zones = zones.map { $0.modification(request.savePolicy) }
         return whole

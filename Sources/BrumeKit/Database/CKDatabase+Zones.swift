@@ -112,8 +112,8 @@ extension CKDatabase {
                 CKError(
                     .serverRejectedRequest,
                     message:
-                        "zone \(zone.zoneID.zoneName) has the encryption scope perZone, and this server has no encrypted "
-                        + "values; leave it perRecord"))
+                        "zone \(zone.zoneID.zoneName) has the encryption scope perZone, which is not there yet; leave it "
+                        + "perRecord"))
         }
         var unsentDeletions: [CKRecordZone.ID: Result<Void, any Error>] = [:]
         for zone in recordZonesToSave {

@@ -12,8 +12,7 @@ public import Foundation
 ///
 /// Differs from CloudKit: where CloudKit raises an exception for an unsupported value, key or name, nothing stops here:
 /// a field that is set so has no value, and saving the record fails with `invalidArguments` and a sentence until the
-/// field is set again. So it is with a reference to a record of another zone. The server keeps no encrypted
-/// values: records can hold them here, and can't be saved then.
+/// field is set again. So it is with a reference to a record of another zone.
 public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
     // Sendable: the two ids are immutable and all else is behind the mutex; subclasses in this module add no state.
 

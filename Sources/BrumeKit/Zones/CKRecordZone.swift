@@ -6,8 +6,7 @@ public import Foundation
 ///
 /// May be passed between threads.
 ///
-/// Differs from CloudKit: the server has no encrypted values, and a zone whose encryption scope was set to `perZone`
-/// can't be saved.
+/// Differs from CloudKit: a zone whose encryption scope was set to `perZone` can't be saved yet.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// What has an encryption key of its own. Raw values are CloudKit's.
     public enum EncryptionScope: Int, Sendable {

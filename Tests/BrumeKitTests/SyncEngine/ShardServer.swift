@@ -138,7 +138,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 peer(device).start(.zonesModify, coder.encodeModifyZonesRequest(zoneRequest(saves, deletions)))
             case .modifyRecords(let batch):
                 if let modification = try? modification(batch) {
-                    peer(device).start(.recordsModify, coder.encodeModifyRecordsRequest(modification.parts[0].request))
+                    peer(device).start(.recordsModify, coder.encodeModifyRecordsRequest(modification.parts[0].wholeRequest))
                 }
             default: break
             }
@@ -199,7 +199,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 // One owner's records are one request.
                 let modification = try modification(batch).parts[0]
                 let answers = try call(
-                    device, .recordsModify, coder.encodeModifyRecordsRequest(modification.request),
+                    device, .recordsModify, coder.encodeModifyRecordsRequest(modification.wholeRequest),
                     coder.decodeModifyRecordsResponse
                 ).get()
                 // Records take over what was saved when the answer arrives.
