@@ -9,6 +9,8 @@ final class DeviceList: Sendable {
         /// Ids of the kit's own devices.
         var kitsIDs: Set<[UInt8]> = []
         var isServerReachable = true
+        /// By the accounts' names: those that devices were let in with.
+        var recoveryCodes: [String: CKContainer.RecoveryCode] = [:]
     }
 
     /// A container keeps its transport, and so does each of its databases, whatever becomes of the device.
@@ -57,6 +59,16 @@ final class DeviceList: Sendable {
             return state.isServerReachable
         }
         if !isServerReachable { transport.setServerReachable(false) }
+    }
+
+    // MARK: Encryption keys
+
+    func recoveryCode(of account: TestAccount) -> CKContainer.RecoveryCode? {
+        state.withLock { $0.recoveryCodes[account.name] }
+    }
+
+    func setRecoveryCode(_ code: CKContainer.RecoveryCode, of account: TestAccount) {
+        state.withLock { $0.recoveryCodes[account.name] = code }
     }
 
     private var all: [DeviceTransport] { state.withLock { $0.devices.compactMap(\.transport) } }

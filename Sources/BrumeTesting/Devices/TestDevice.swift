@@ -20,7 +20,7 @@ public final class TestDevice: Sendable {
     let identity: ScriptedDevice
     private let configuration: BrumeConfiguration
     private let transport: DeviceTransport
-    private let list: DeviceList
+    let list: DeviceList
     /// The server, which runs while one of its devices is there.
     private let host: any Sendable
 

@@ -1,0 +1,86 @@
+import BrumeTesting
+import CloudKit
+import Testing
+
+@Suite("Encrypted values on a test server's devices", .timeLimit(.minutes(1)))
+struct EncryptedValuesTests {
+    private func secret(_ name: String, _ text: String) -> CKRecord {
+        let record = note(name)
+        record.encryptedValues["secret"] = text
+        return record
+    }
+
+    @Test("are read by a device that was let in, and by no other one of the account")
+    func letIn() async throws {
+        try await TestServer.run { server in
+            let devices = try (0..<4).map { _ in try server.device(of: "ada") }
+            let bob = try server.device(of: "bob")
+            let (phone, laptop, tablet) = (devices[0], devices[1], devices[2])
+            let record = secret("n", "milk")
+            _ = try await phone.privateCloudDatabase.save(CKRecordZone(zoneID: record.recordID.zoneID))
+            try await phone.privateCloudDatabase.save(record)
+            try await phone.letIn(laptop)
+            try await laptop.letIn(tablet)
+            for (device, text) in zip(devices, ["milk", "milk", "milk", nil]) {
+                let seen = try await device.privateCloudDatabase.record(for: record.recordID)
+                #expect(seen.encryptedValues["secret"] == text)
+                #expect(seen.unreadableFields == (text == nil ? ["secret": .noKeys] : [:]))
+            }
+            // The app takes the place of the code that the kit used.
+            _ = try await phone.container.replaceRecoveryCode()
+            try await phone.letIn(devices[3])
+            #expect(try await devices[3].container.encryptionStatus() == .available)
+            await #expect(throws: TestServerError.self) { try await phone.letIn(bob) }
+            #expect(try await server.dump(of: "ada").contains("milk") == false)
+        }
+    }
+
+    @Test("go through the sync engine, which keeps those of a device without keys until it is let in")
+    func syncEngine() async throws {
+        try await TestServer.run { server in
+            let (phone, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
+            let (here, there) = (TestSyncEngineDelegate(), TestSyncEngineDelegate())
+            let engine = here.makeEngine(on: phone, automaticallySync: false)
+            here.save([secret("first", "milk")], with: engine)
+            try await engine.sendChanges()
+
+            let other = there.makeEngine(on: laptop, automaticallySync: false)
+            try await other.fetchChanges()
+            let fetched = try #require(there.records[note("first").recordID])
+            #expect(fetched.unreadableFields == ["secret": .noKeys])
+            there.save([secret("second", "bread"), note("plain")], with: other)
+            await #expect(throws: CKError.self) { try await other.sendChanges() }
+            #expect(other.state.pendingRecordZoneChanges == [.saveRecord(note("second").recordID)])
+            try await engine.fetchChanges()
+            #expect(here.records[note("plain").recordID] != nil && here.records[note("second").recordID] == nil)
+
+            try await phone.letIn(laptop)
+            try await other.sendChanges()
+            #expect(other.state.pendingRecordZoneChanges.isEmpty)
+            try await engine.fetchChanges()
+            #expect(here.records[note("second").recordID]?.encryptedValues["secret"] == "bread")
+        }
+    }
+
+    @Test("are gone after a reset, which is told, and are saved again with new keys")
+    func reset() async throws {
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada")
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: phone, automaticallySync: false)
+            delegate.save([secret("n", "milk")], with: engine)
+            try await engine.sendChanges()
+            try await engine.fetchChanges()
+            _ = try await phone.container.resetEncryption()
+            try await engine.fetchChanges()
+            let told = delegate.events.compactMap { event in
+                if case .fetchedDatabaseChanges(let changes) = event { changes.deletions.first?.reason } else { nil }
+            }
+            #expect(told == [.encryptedDataReset])
+            delegate.save([secret("n", "milk")], with: engine)
+            try await engine.sendChanges()
+            let seen = try await phone.privateCloudDatabase.record(for: note("n").recordID)
+            #expect(seen.encryptedValues["secret"] == "milk")
+        }
+    }
+}
