@@ -32,7 +32,9 @@ extension CKDatabase {
         _ progress: TransferProgress = TransferProgress()
     ) async throws(CKError) -> [(CKRecord, CKError?)] {
         let context = account.answerContext
-        func make(_ fetched: FetchedRecord, _ contents: AssetContents, _ opened: OpenedFields) throws(CKError) -> CKRecord {
+        func make(_ fetched: FetchedRecord, _ contents: AssetContents, _ opened: OpenedFields) throws(CKError)
+            -> CKRecord
+        {
             let made = CKRecord.make(
                 fetched.record, zoneID: fetched.zoneID, context: context, contents: contents, opened: opened)
             guard let made else { throw .malformedResponse("a record has names that none can have") }

@@ -212,7 +212,8 @@ extension CKDatabase.RecordModification.Part {
                 throw .malformedResponse("it holds \(answer.saves.count) results for \(zone.saves.count) saves")
             }
             for (outgoing, result) in zip(zone.saves, answer.saves) {
-                results.saveResults[outgoing.record.recordID] = outgoing.result(result, context: context, opener: opener).erased
+                results.saveResults[outgoing.record.recordID] =
+                    outgoing.result(result, context: context, opener: opener).erased
             }
             results.deleteResults.merge(try answer.deletions.deleteResults(zone.deletions)) { $1 }
         }

@@ -163,7 +163,8 @@ extension EncryptedFields {
             unreadable[key] = Int(reason).flatMap(CKRecord.UnreadableReason.init) ?? .damaged
         }
         self.init(
-            values: values, sealed: sealed.compactMapValues { if case .encrypted(let value) = $0 { value } else { nil } },
+            values: values,
+            sealed: sealed.compactMapValues { if case .encrypted(let value) = $0 { value } else { nil } },
             unreadable: unreadable, edits: Dictionary(edits.map { ($0, 1) }) { first, _ in first })
     }
 }

@@ -19,7 +19,9 @@ struct EncryptedValuesTests {
         token = try server.addAccount("ada")
     }
 
-    private func device(_ name: String = "phone", configure: (inout BrumeConfiguration) -> Void = { _ in }) -> CKDatabase {
+    private func device(_ name: String = "phone", configure: (inout BrumeConfiguration) -> Void = { _ in })
+        -> CKDatabase
+    {
         server.device(token: token) {
             $0.deviceName = name
             configure(&$0)
@@ -141,10 +143,11 @@ struct EncryptedValuesTests {
         #expect(error.clientRecord?.encryptedValues["b"] == "ours")
         let seen = Lock<[CKRecord.FieldConflict]>([])
         let merged = try #require(
-            error.mergedRecord(.custom { conflict in
-                seen.withLock { $0.append(conflict) }
-                return "both"
-            }))
+            error.mergedRecord(
+                .custom { conflict in
+                    seen.withLock { $0.append(conflict) }
+                    return "both"
+                }))
         let conflicts = seen.withLock { $0 }
         #expect(conflicts.map(\.key) == ["b"] && conflicts.allSatisfy(\.isEncrypted))
         #expect(conflicts.first?.ancestorValue as? String == "old")

@@ -138,7 +138,8 @@ final class ShardServer: WorldServer, @unchecked Sendable {
                 peer(device).start(.zonesModify, coder.encodeModifyZonesRequest(zoneRequest(saves, deletions)))
             case .modifyRecords(let batch):
                 if let modification = try? modification(batch) {
-                    peer(device).start(.recordsModify, coder.encodeModifyRecordsRequest(modification.parts[0].wholeRequest))
+                    peer(device).start(
+                        .recordsModify, coder.encodeModifyRecordsRequest(modification.parts[0].wholeRequest))
                 }
             default: break
             }

@@ -30,7 +30,8 @@ final class EncryptedZones: Sendable {
         return try await turns.run { () async throws(CKError) in
             // Another save may have looked meanwhile.
             if !isStale, let keys = known(zone, identity.keys.publicKeys), keys.isForWriting { return keys }
-            guard let found = try await driver.run(.write, zone: zone, asksServer: isStale, for: account, options) else {
+            guard let found = try await driver.run(.write, zone: zone, asksServer: isStale, for: account, options)
+            else {
                 throw AccountKeysFailure.notSetUp.error
             }
             return remember(ZoneKeys(found.ring, of: found.identity), zone: zone)

@@ -233,7 +233,8 @@ struct ZoneRingStateMachine: Sendable {
         let scope = identity.statement.scope
         return try RingName(
             place: Place(
-                container: scope.container, environment: scope.environment, owner: scope.account, zone: zone, ringID: id))
+                container: scope.container, environment: scope.environment, owner: scope.account, zone: zone, ringID: id
+            ))
     }
 }
 
