@@ -15,7 +15,9 @@ extension CKDatabase {
             .zonesList, options: options, encode: { coder in coder.encodeListZonesRequest(scope) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeListZonesResponse(bytes) })
         let currentUser = account.currentUser
-        return try zones.map { (zone) throws(CKError) in try Self.recordZone(zone, currentUser: currentUser) }
+        return try zones.map { (zone) throws(CKError) in
+            showingScope(try Self.recordZone(zone, currentUser: currentUser), account)
+        }
     }
 
     /// A zone as the server has it.
@@ -49,7 +51,8 @@ extension CKDatabase {
                 .zonesFetch, options: options,
                 encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: part.map(\.modelID)) },
                 decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchZonesResponse(bytes) })
-            results.merge(try Self.results(zones, part, currentUser: account.currentUser)) { $1 }
+            let fetched = try Self.results(zones, part, currentUser: account.currentUser)
+            results.merge(fetched.mapValues { $0.map { showingScope($0, account) } }) { $1 }
         }
         for (part, error) in failures {
             for id in part { results[id] = .failure(error) }
@@ -107,13 +110,9 @@ extension CKDatabase {
     ) async throws(CKError) -> ZoneModificationResults {
         let scope = try requestScope()
         var unsent: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
-        for zone in recordZonesToSave where zone.encryptionScope != .perRecord {
-            unsent[zone.zoneID] = .failure(
-                CKError(
-                    .serverRejectedRequest,
-                    message:
-                        "zone \(zone.zoneID.zoneName) has the encryption scope perZone, which is not there yet; leave it "
-                        + "perRecord"))
+        let account = core.account
+        for zone in recordZonesToSave {
+            if let refusal = await scopeRefusal(of: zone, account) { unsent[zone.zoneID] = .failure(refusal) }
         }
         var unsentDeletions: [CKRecordZone.ID: Result<Void, any Error>] = [:]
         for zone in recordZonesToSave {
@@ -126,7 +125,6 @@ extension CKDatabase {
             recordZonesToSave.map(\.zoneID).filter { unsent[$0] == nil }.map { ZoneChange(id: $0, isSave: true) }
             + recordZoneIDsToDelete.filter { unsentDeletions[$0] == nil }.map { ZoneChange(id: $0, isSave: false) }
         var results: ZoneModificationResults = (unsent, unsentDeletions)
-        let account = core.account
         let failures = try await sendEach(of: partsByOwner(changes, zone: \.id)) { (part) throws(CKError) in
             let saves = part.filter(\.isSave).map(\.id)
             let deletions = part.filter { !$0.isSave }.map(\.id)
@@ -149,6 +147,14 @@ extension CKDatabase {
                 } else {
                     results.deleteResults[change.id] = .failure(error)
                 }
+            }
+        }
+        for zone in recordZonesToSave {
+            guard case .success(let saved)? = results.saveResults[zone.zoneID] else { continue }
+            do throws(CKError) {
+                results.saveResults[zone.zoneID] = .success(try await withScope(saved, of: zone, account, options))
+            } catch {
+                results.saveResults[zone.zoneID] = .failure(error)
             }
         }
         return results

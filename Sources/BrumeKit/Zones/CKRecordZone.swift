@@ -6,7 +6,8 @@ public import Foundation
 ///
 /// May be passed between threads.
 ///
-/// Differs from CloudKit: a zone whose encryption scope was set to `perZone` can't be saved yet.
+/// Differs from CloudKit: a zone of an answer shows the encryption scope `perZone` on devices that have used its keys
+/// since the app was started, and `perRecord` on all others. The zone is encrypted as it was made all the same.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// What has an encryption key of its own. Raw values are CloudKit's.
     public enum EncryptionScope: Int, Sendable {
@@ -49,7 +50,12 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     private let scope = Guarded(EncryptionScope.perRecord)
 
-    /// What has an encryption key of its own; `perRecord` unless set.
+    /// What has an encryption key of its own; `perRecord` unless set. Set it before the zone is saved for the first time:
+    /// saving a zone with another one than it has fails with `invalidArguments`.
+    ///
+    /// With `perRecord` a record and all below it take one key, so that it can be shared by itself; with `perZone` the
+    /// whole zone takes one, and its records can't be shared one by one. Saving such a zone makes its keys, for which the
+    /// device has to have the account's: else it fails with `accountTemporarilyUnavailable`.
     public var encryptionScope: EncryptionScope {
         get { scope.current }
         set { scope.withLock { $0 = newValue } }

@@ -279,6 +279,43 @@ struct EncryptedValuesTests {
         #expect(seen.encryptedValues["secret"] == nil && seen.unreadableFields.count == 1)
     }
 
+    @Test("of a zone with one key for all are encrypted in one tree, which is shared as a whole or not at all")
+    func perZone() async throws {
+        let (phone, code) = try await firstDevice()
+        let zone = CKRecordZone(zoneName: "Whole")
+        zone.encryptionScope = .perZone
+        // A device without keys makes no such zone.
+        let tablet = device("tablet")
+        #expect(await BrumeKitTests.code { try await tablet.save(zone) } == .accountTemporarilyUnavailable)
+        #expect(await BrumeKitTests.code { try await phone.recordZone(for: zone.zoneID) } == .zoneNotFound)
+        #expect(try await phone.save(zone).encryptionScope == .perZone)
+        #expect(try await phone.save(CKRecordZone(zoneID: zone.zoneID)).encryptionScope == .perZone)
+        #expect(try await phone.recordZone(for: zone.zoneID).encryptionScope == .perZone)
+        let (root, child) = (page("root", in: zone.zoneID), page("child", in: zone.zoneID))
+        child.setParent(root)
+        for record in [root, child] { record.encryptedValues["secret"] = "word" }
+        _ = try await phone.modifyRecords(saving: [root, child], deleting: [])
+        let trees = try [root, child].flatMap { try $0.sealedFields.values.map { try ValueHeader(of: $0.bytes).treeID } }
+        #expect(Set(trees).count == 1)
+        try await CKContainer(core: tablet.core).useRecoveryCode(code)
+        #expect(try await tablet.record(for: child.recordID).encryptedValues["secret"] == "word")
+        let refused = try await phone.modifyRecords(saving: [root, CKShare(rootRecord: root)], deleting: [])
+        #expect(refused.saveResults.values.allSatisfy { (try? $0.get()) == nil })
+        _ = try await phone.modifyRecords(saving: [CKShare(recordZoneID: zone.zoneID)], deleting: [])
+        #expect(try await phone.recordZone(for: zone.zoneID).share != nil)
+
+        // Other places and zones that have keys of records.
+        let record = page()
+        record.encryptedValues["secret"] = "word"
+        try await phone.save(record)
+        let again = CKRecordZone(zoneID: zoneID)
+        again.encryptionScope = .perZone
+        #expect(await BrumeKitTests.code { try await phone.save(again) } == .invalidArguments)
+        let standard = CKRecordZone.default()
+        standard.encryptionScope = .perZone
+        #expect(await BrumeKitTests.code { try await phone.save(standard) } == .invalidArguments)
+    }
+
     @Test("of many records in the default zone and a custom one are saved in one go by several devices")
     func many() async throws {
         let (phone, code) = try await firstDevice()

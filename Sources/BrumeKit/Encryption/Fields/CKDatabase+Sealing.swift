@@ -13,8 +13,9 @@ extension CKDatabase {
         _ part: RecordModification.Part, _ options: CallOptions, isStale: Bool = false
     ) async -> (RecordModification.Part, unsent: RecordModificationResults) {
         let account = core.account
+        let (part, refused) = withoutSharesOfRecords(part, account)
         guard part.zones.contains(where: { $0.saves.contains { needsSealing($0, part, account) } }) else {
-            return (part, ([:], [:]))
+            return (part, refused)
         }
         var failures: [CKRecord.ID: CKError] = [:]
         var zones = part.zones
@@ -27,7 +28,31 @@ extension CKDatabase {
                 for place in places { failures[zones[index].saves[place].record.recordID] = error }
             }
         }
-        return part.with(zones, failures)
+        var (sealed, unsent) = part.with(zones, failures)
+        unsent.saveResults.merge(refused.saveResults) { $1 }
+        unsent.deleteResults.merge(refused.deleteResults) { $1 }
+        return (sealed, unsent)
+    }
+
+    /// The part without shares of records in zones that are one tree: who has a record's key has that of all.
+    private func withoutSharesOfRecords(
+        _ part: RecordModification.Part, _ account: AccountBinding
+    ) -> (RecordModification.Part, unsent: RecordModificationResults) {
+        guard databaseScope == .private else { return (part, ([:], [:])) }
+        var failures: [CKRecord.ID: CKError] = [:]
+        for zone in part.zones where zone.saves.contains(where: { $0.record is CKShare }) {
+            guard account.encryptedZones.knownKeys(zone: zone.id.zoneName)?.isPerZone == true else { continue }
+            for outgoing in zone.saves where outgoing.record is CKShare {
+                let id = outgoing.record.recordID
+                if id.recordName == CKRecordNameZoneWideShare { continue }
+                failures[id] = CKError(
+                    .invalidArguments,
+                    message: "\(id) can't be saved: zone \(zone.id.zoneName) is encrypted as a whole (perZone), and is "
+                        + "shared as a whole; use CKShare(recordZoneID:)")
+            }
+        }
+        if failures.isEmpty { return (part, ([:], [:])) }
+        return part.with(part.zones, failures)
     }
 
     /// Whether a save sends encrypted values, or gives a record of an encrypted zone another parent.

@@ -38,6 +38,16 @@ final class EncryptedZones: Sendable {
         }
     }
 
+    /// Makes the ring of a zone that is to be one tree; where it is, nothing changes.
+    ///
+    /// - Throws: The same; `invalidArguments` where the zone has keys for records.
+    func makePerZone(_ zone: String, for account: AccountBinding, _ options: CallOptions) async throws(CKError) {
+        try await turns.run { () async throws(CKError) in
+            let found = try await driver.run(.writePerZone, zone: zone, asksServer: true, for: account, options)
+            if let found { _ = remember(ZoneKeys(found.ring, of: found.identity), zone: zone) }
+        }
+    }
+
     /// The keys to open values with in a zone, those up to a number; nil where the zone or the account has none.
     ///
     /// - Throws: The same.

@@ -15,6 +15,8 @@ struct ZoneRingStateMachine: Sendable {
         case read
         /// To encrypt values, with its newest key.
         case write
+        /// For a zone that is to be one tree. Like ``write``, but for a ring of another scope.
+        case writePerZone
     }
 
     enum Outcome: Sendable {
@@ -69,7 +71,7 @@ struct ZoneRingStateMachine: Sendable {
 
     mutating func started() -> Action {
         guard !asksServer, let ring = current, goal == .read || ring.namesKeys(of: identity) else { return fetch() }
-        return .finish(.ring(ring))
+        return finish(ring)
     }
 
     mutating func pageCame(_ page: RingPage) -> Action {
@@ -166,7 +168,7 @@ struct ZoneRingStateMachine: Sendable {
 
     private mutating func proceed() -> Action {
         guard let ring = current else { preconditionFailure("a ring that was just met is of another identity") }
-        return goal == .read || ring.namesKeys(of: identity) ? .finish(.ring(ring)) : rotate(ring)
+        return goal == .read || ring.namesKeys(of: identity) ? finish(ring) : rotate(ring)
     }
 
     private mutating func fetch() -> Action {
@@ -191,7 +193,9 @@ struct ZoneRingStateMachine: Sendable {
     private mutating func begin() -> Action {
         do throws(EncryptionRefusal) {
             let owner = RingMember(user: user, statementHash: identity.statement.hash, role: .owner)
-            return send(try author.begin(ringName(id: Place.newRingID()), RingDraft(members: [owner])))
+            return send(
+                try author.begin(
+                    ringName(id: Place.newRingID()), isPerZone: goal == .writePerZone, RingDraft(members: [owner])))
         } catch {
             preconditionFailure("a zone's first entry breaks a rule: \(error)")
         }
@@ -210,6 +214,11 @@ struct ZoneRingStateMachine: Sendable {
     private mutating func send(_ chain: RingChain) -> Action {
         phase = .sending(chain)
         return .append(SharedBytes(chain.entries[chain.entries.count - 1].bytes))
+    }
+
+    private func finish(_ ring: KnownRing) -> Action {
+        if goal == .writePerZone, !ring.chain.head.isPerZone { return fail(.isPerRecord) }
+        return .finish(.ring(ring))
     }
 
     private func fail(_ failure: ZoneRingFailure) -> Action { .finish(.failed(failure)) }
@@ -244,6 +253,8 @@ enum ZoneRingFailure: Error, Equatable, Sendable {
     case forked
     /// The server shows the ring of an earlier life of the zone.
     case isOver
+    /// The zone was to be one tree, and has keys for records already.
+    case isPerRecord
     /// Others kept changing it.
     case busy
     case newer
@@ -270,6 +281,12 @@ extension ZoneRingFailure {
                 message:
                     "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
                     + "with them: ask its operator what happened")
+        case .isPerRecord:
+            CKError(
+                .invalidArguments,
+                message:
+                    "\(zone) are those of records (perRecord), and a zone's encryption scope is never changed; use "
+                    + "another zone")
         case .busy:
             CKError(.zoneBusy, message: "\(zone) kept changing on other devices; try again", retryAfterSeconds: 1)
         case .newer:
