@@ -114,7 +114,7 @@ extension CKDatabase {
         }
         let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
             // What can't be encrypted is not uploaded in vain.
-            let (sealed, refused) = await sealing(part, options)
+            let (sealed, refused) = try await sealing(part, options)
             take(refused)
             let (part, unsent) = try await uploadingAssets(of: sealed, options, progress, uploads)
             take(unsent)
@@ -147,17 +147,17 @@ extension CKDatabase {
         var sent = part
         for _ in 0..<KeyLimits.attemptsMax {
             guard let stale = sent.sealingAgain(after: results) else { break }
-            let (again, refused) = await sealing(stale, options, isStale: true)
-            take(refused)
-            if again.zones.isEmpty { break }
             do throws(CKError) {
+                let (again, refused) = try await sealing(stale, options, isStale: true)
+                take(refused)
+                if again.zones.isEmpty { break }
                 take(try await send(again, options))
+                sent = again
             } catch {
                 // The others are saved.
-                take(again.failed(with: error))
+                take(stale.failed(with: error))
                 break
             }
-            sent = again
         }
         return results
     }

@@ -9,9 +9,10 @@ extension CKDatabase {
     /// - Parameter isStale: The server has refused what was sealed before.
     /// - Returns: The part, and the results of what is not sent: records that can't be encrypted, and with them their
     ///   zones, where all of a zone is saved or nothing.
+    /// - Throws: What would end the request as well: no connection, for one.
     func sealing(
         _ part: RecordModification.Part, _ options: CallOptions, isStale: Bool = false
-    ) async -> (RecordModification.Part, unsent: RecordModificationResults) {
+    ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         let account = core.account
         let (part, refused) = withoutSharesOfRecords(part, account)
         guard part.zones.contains(where: { $0.saves.contains { needsSealing($0, part, account) } }) else {
@@ -25,6 +26,7 @@ extension CKDatabase {
             do throws(CKError) {
                 try await seal(&zones[index], places, part.request.savePolicy, isStale: isStale, account, options)
             } catch {
+                if error.keepsFromAsking { throw error }
                 for place in places { failures[zones[index].saves[place].record.recordID] = error }
             }
         }
@@ -91,7 +93,7 @@ extension CKDatabase {
             zone: name, isStale: isStale, for: account, options)
         var sealer = RecordSealer(keys)
         let roots = try await roots(of: zone, places, account, options)
-        let moved = try await valuesToMove(zone, places, roots, keys, account, options)
+        let moved = try await valuesToMove(zone, places, policy, roots, keys, account, options)
         for place in places {
             let id = zone.saves[place].record.recordID.recordName
             do throws(EncryptionRefusal) {
@@ -140,10 +142,11 @@ extension CKDatabase {
     /// The encrypted values of records that move into another tree, by the records' names: all that a record has is
     /// encrypted again in the save that moves it, what this instance does not hold included.
     private func valuesToMove(
-        _ zone: OutgoingZone, _ places: [Int], _ roots: [String: String], _ keys: ZoneKeys,
+        _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ roots: [String: String], _ keys: ZoneKeys,
         _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> [String: [String: FieldValue]] {
-        if keys.isPerZone { return [:] }
+        // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
+        if keys.isPerZone || policy != .ifServerRecordUnchanged { return [:] }
         let moving = places.map { zone.saves[$0] }.filter { outgoing in
             outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
         }
@@ -155,7 +158,9 @@ extension CKDatabase {
         var moved: [String: [String: FieldValue]] = [:]
         for outgoing in moving {
             let name = outgoing.record.recordID.recordName
-            guard let record = records[name] else { continue }
+            guard let record = records[name], record.system.changeTag == outgoing.sent.version?.changeTag else {
+                continue
+            }
             let tree = keys.tree(root: roots[name] ?? name)
             let opened = opener.open(record, in: zone.id)
             let edits = outgoing.sent.encrypted.edits
@@ -198,5 +203,12 @@ extension CKDatabase.RecordModification.Part {
         var part = with(again)
         part.request.operationID = ContainerCore.newOperationID()
         return part
+    }
+}
+
+extension CKError {
+    /// Whether the server can't be asked at all, so that nothing of a request can be sent.
+    fileprivate var keepsFromAsking: Bool {
+        isOfEveryRequest && code != .accountTemporarilyUnavailable && code != .incompatibleVersion
     }
 }

@@ -45,7 +45,11 @@ struct RecordSealer {
         }
         outgoing.sealed = sent
         outgoing.sent.sends(sent)
-        if let parent = outgoing.sent.parent, !keys.isPerZone { outgoing.stamp = record.stamp(parent: parent) }
+        // A stamp is of one parent: it goes along with that, or the record could have another one.
+        let isParentSent = policy == .allKeys || outgoing.sent.parentEdit != nil
+        if let parent = outgoing.sent.parent, isParentSent, !keys.isPerZone {
+            outgoing.stamp = record.stamp(parent: parent)
+        }
     }
 
     private mutating func cipher(root: String) throws(EncryptionRefusal) -> TreeCipher {
