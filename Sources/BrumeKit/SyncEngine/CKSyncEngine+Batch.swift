@@ -114,7 +114,8 @@ extension CKSyncEngine {
 extension CKRecordState {
     /// About the bytes of the record on the server; 0: there is none that is known of.
     fileprivate var storedBytesMax: Int {
-        version == nil ? 0 : fields.reduce(1_024) { $0 + $1.key.utf8.count + 16 + $1.value.encodedBytesMax }
+        if version == nil { return 0 }
+        return fieldsWithSealed.reduce(1_024) { $0 + $1.key.utf8.count + 16 + $1.value.encodedBytesMax }
     }
 }
 
@@ -127,6 +128,12 @@ extension OutgoingRecord {
         // Files become assets with receipts.
         count += fileCount * Asset.encodedBytesMax
         for (key, value) in save.fields { count += key.utf8.count + 16 + (value?.encodedBytesMax ?? 0) }
+        for key in sent.encrypted.sentKeys(.ifServerRecordUnchanged) {
+            count += key.utf8.count + 32 + EncryptedHeader.stampByteCount
+            if let value = sent.encrypted.values[key] {
+                count += EncryptedHeader.valueByteCount(content: value.encodedBytesMax + 4)
+            }
+        }
         return count
     }
 }
