@@ -14,6 +14,8 @@ final class AccountKeys: Sendable {
         /// Counts the times that it has to look again: what an operation found that began before is out of date.
         var generation: UInt64 = 0
         var isEnded = false
+        /// Counts the app's operations: what one of them was not able to do may be possible after it.
+        var operations: UInt64 = 0
     }
 
     private let driver: AccountKeysDriver
@@ -74,6 +76,9 @@ final class AccountKeys: Sendable {
         }
     }
 
+    /// Changes with each operation of the app.
+    var operations: UInt64 { state.withLock { $0.operations } }
+
     private var remembered: Identity? { state.withLock { $0.identity } }
 
     // MARK: For the app
@@ -89,7 +94,8 @@ final class AccountKeys: Sendable {
 
     /// Looks at the account's statements, and does what the operation is for.
     func run(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Report {
-        try await turns.run { () async throws(CKError) in try await perform(goal, for: account) }
+        defer { state.withLock { $0.operations += 1 } }
+        return try await turns.run { () async throws(CKError) in try await perform(goal, for: account) }
     }
 
     private func perform(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Report {

@@ -9,8 +9,19 @@ final class EncryptedZones: Sendable {
     private struct State {
         var keys: [String: ZoneKeys] = [:]
         var trees: [String: ZoneTrees] = [:]
+        var absence: Absence?
         var isEnded = false
     }
+
+    /// That the device has no keys of the account, which it does not ask about again for each page of records.
+    private struct Absence {
+        let error: CKError
+        /// The app's operations on the keys until then: another one may have brought them.
+        let operations: UInt64
+        let untilMilliseconds: UInt64
+    }
+
+    private static let absenceMilliseconds: UInt64 = 10_000
 
     private let driver: ZoneRingDriver
     private let state = Lock(State())
@@ -54,7 +65,7 @@ final class EncryptedZones: Sendable {
     func keysForReading(
         zone: String, upTo number: UInt32, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> ZoneKeys? {
-        guard let identity = try await account.keys.identityIfAny(for: account) else { return nil }
+        guard let identity = try await identity(for: account) else { return nil }
         if let keys = known(zone, identity.keys.publicKeys), keys.newest >= number { return keys }
         return try await turns.run { () async throws(CKError) in
             if let keys = known(zone, identity.keys.publicKeys), keys.newest >= number { return keys }
@@ -65,6 +76,27 @@ final class EncryptedZones: Sendable {
             }
             guard let found else { return nil }
             return remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
+        }
+    }
+
+    /// The account's identity to open values with; nil where it has none.
+    private func identity(for account: AccountBinding) async throws(CKError) -> Identity? {
+        let operations = account.keys.operations
+        let now = account.configuration.clock.nowMilliseconds
+        if let absence = state.withLock({ $0.absence }), absence.operations == operations,
+            now < absence.untilMilliseconds
+        {
+            throw absence.error
+        }
+        do throws(CKError) {
+            return try await account.keys.identityIfAny(for: account)
+        } catch {
+            if error.code == .accountTemporarilyUnavailable {
+                let until = now &+ Self.absenceMilliseconds
+                let absence = Absence(error: error, operations: operations, untilMilliseconds: until)
+                state.withLock { $0.absence = absence }
+            }
+            throw error
         }
     }
 
