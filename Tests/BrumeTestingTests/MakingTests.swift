@@ -30,6 +30,15 @@ private final class AppDelegate: CKSyncEngineDelegate {
 
 @Suite("What only servers and engines make", .timeLimit(.minutes(1)))
 struct MakingTests {
+    @Test("a record as a server gives it shows its encrypted values, without edits")
+    func encryptedValues() {
+        let record = note("n")
+        record.encryptedValues["secret"] = "word"
+        let saved = record.asSaved()
+        #expect(saved.encryptedValues["secret"] == "word" && saved.encryptedValues.changedKeys().isEmpty)
+        #expect(saved.unreadableFields.isEmpty)
+    }
+
     @Test("a delegate is tested with events and an engine that have no server")
     func delegate() async throws {
         let delegate = AppDelegate()

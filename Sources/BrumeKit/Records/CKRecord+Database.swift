@@ -98,6 +98,12 @@ extension CKRecord {
     /// The encrypted fields as the server has them, by key.
     package var sealedFields: [FieldKey: EncryptedValue] { snapshot.encrypted.sealed }
 
+    /// Takes over the encrypted values of another record, as if this one had been fetched with them.
+    package func showEncryptedValues(of other: CKRecord) {
+        let values = other.snapshot.encrypted.values
+        updateState { $0.show(values) }
+    }
+
     /// Begins a save: takes what the record holds now.
     package func outgoing() -> OutgoingRecord {
         guard let share = self as? CKShare else { return OutgoingRecord(record: self, sent: snapshot, share: nil) }

@@ -130,6 +130,12 @@ struct CKRecordState: Sendable {
         encrypted.set(value, forKey: key, edit: editCount)
     }
 
+    /// Encrypted values are open here, as those of a fetched version.
+    mutating func show(_ values: [String: FieldValue]) {
+        encrypted = EncryptedFields(values: values, sealed: [:], unreadable: [:], edits: [:])
+        base?.encrypted = values
+    }
+
     /// Remembers that an encrypted field was set to what no record can have: as ``refuse(_:forKey:)``.
     mutating func refuseEncrypted(_ reason: String, forKey key: String) {
         editCount += 1

@@ -13,7 +13,7 @@ extension CKRecord {
     /// ```
     ///
     /// A real server takes its tag for that of an older version: saving the copy there is a conflict, or, where there
-    /// is no such record, `unknownItem`. Assets and encrypted values stay behind. The copy of a `CKShare` is a
+    /// is no such record, `unknownItem`. Assets stay behind. The copy of a `CKShare` is a
     /// `CKShare`: it shows its participants as a server would, and its URL leads nowhere.
     ///
     /// - Parameters:
@@ -42,6 +42,7 @@ extension CKRecord {
         else {
             preconditionFailure("\(recordID) is no record's id on any server")
         }
+        copy.showEncryptedValues(of: self)
         return copy
     }
 }
