@@ -101,7 +101,12 @@ typedef enum _Brume__V1__StatusDetail {
   /*
    * With assetNotAvailable: the record's field names the asset no more; fetch the record.
    */
-  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ASSET_CHANGED = 3
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ASSET_CHANGED = 3,
+  /*
+   * With accountTemporarilyUnavailable: the zone's ring has another key than this was encrypted with: fetch the ring,
+   * encrypt again, and save again.
+   */
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_KEYS_CHANGED = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__STATUS_DETAIL)
 } Brume__V1__StatusDetail;
 

@@ -298,6 +298,7 @@ struct MessageRoundTripTests {
         for status in [
             .success, CallStatus(code: 26, message: "é", retryAfterMilliseconds: 1), CallStatus(code: -1),
             CallStatus(code: 21, detail: .zoneMadeAgain), CallStatus(code: 26, detail: .encryptedDataReset),
+            CallStatus(code: 36, detail: .keysChanged),
         ] {
             #expect(try server.encodeStatus(status).decoded(client.decodeStatus) == status)
             let goaway = Goaway(reason: status, reconnectAfterMilliseconds: 250)

@@ -12,6 +12,8 @@ struct OutcomeCodingTests {
         .serverRecordChanged, "the record has changed; merge, and save again", retryAfterMilliseconds: 7,
         serverRecord: [1, 2, 3])
     private static let detailed = ServiceError(.zoneNotFound, "the zone is gone", detail: .encryptedDataReset)
+    private static let outdated = ServiceError(
+        .accountTemporarilyUnavailable, "the ring has another key", detail: .keysChanged)
 
     private static var outcomes: [OperationOutcome] {
         [
@@ -23,6 +25,7 @@ struct OutcomeCodingTests {
                         SaveResult(outcome: .record(SharedBytes([])), fieldsOmitted: true),
                         SaveResult(outcome: .failure(failure)), SaveResult(outcome: .failure(detailed)),
                     ], deletions: [nil, failure, nil]),
+                ZoneModificationResult(saves: [SaveResult(outcome: .failure(outdated))]),
                 ZoneModificationResult(deletions: [detailed, nil]), ZoneModificationResult(),
             ]),
             .zones(
