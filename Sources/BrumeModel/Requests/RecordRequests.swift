@@ -110,6 +110,9 @@ package struct CheckedFields: Equatable, Sendable {
     /// Whether a field may hold an asset. False spares the server a search for assets. Ignored when two values are
     /// compared.
     package var mayHoldAssets = true
+    /// Whether a field may hold an encrypted value. False spares the server a search for the keys that they are
+    /// encrypted with. Ignored when two values are compared.
+    package var mayHoldEncrypted = true
 
     package init(puts: EncodedFields = EncodedFields(), removals: [String] = [], problem: ServiceError? = nil) {
         self.puts = puts
@@ -251,11 +254,12 @@ extension RecordSave<CheckedFields> {
     package static func read(
         name: consuming String, type: consuming String, changeTag: consuming String, parent: consuming ParentChange,
         stamp: consuming [UInt8], puts: consuming EncodedFields, removals: consuming [String], mayHoldReferences: Bool,
-        mayHoldAssets: Bool
+        mayHoldAssets: Bool, mayHoldEncrypted: Bool
     ) -> Self {
         var fields = CheckedFields(puts: puts, removals: removals)
         fields.mayHoldReferences = mayHoldReferences
         fields.mayHoldAssets = mayHoldAssets
+        fields.mayHoldEncrypted = mayHoldEncrypted
         return Self(name: name, type: type, changeTag: changeTag, parent: parent, stamp: stamp, fields: fields)
     }
 }
@@ -281,6 +285,7 @@ extension ModifyRecordsRequest<CheckedFields> {
             for save in zones[zone].saves.indices {
                 zones[zone].saves[save].fields.mayHoldReferences = true
                 zones[zone].saves[save].fields.mayHoldAssets = true
+                zones[zone].saves[save].fields.mayHoldEncrypted = true
             }
         }
     }

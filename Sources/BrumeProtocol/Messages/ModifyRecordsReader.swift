@@ -127,7 +127,7 @@ struct ModifyRecordsReader {
         // The fields before them, when not all are adjacent.
         var earlier = EncodedFieldsBuilder()
         var removals: [String] = []
-        var (mayHoldReferences, mayHoldAssets) = (false, false)
+        var (mayHoldReferences, mayHoldAssets, mayHoldEncrypted) = (false, false, false)
         var fieldCount = 0
         var lastKey = UnsafeRawBufferPointer(start: nil, count: 0)
         var reader = WireReader(bytes)
@@ -160,6 +160,7 @@ struct ModifyRecordsReader {
                 fieldCount += 1
                 let (key, field) = try field(try element.message(), after: lastKey)
                 lastKey = key
+                if case .plain(let isEncrypted) = field, isEncrypted { mayHoldEncrypted = true }
                 if case .plain = field, CanonicalValue.isShortest(element) {
                     let start = plainCount == 0 ? element.range.lowerBound : plain.lowerBound
                     (plain, plainCount) = (start..<element.range.upperBound, plainCount + 1)
@@ -169,8 +170,12 @@ struct ModifyRecordsReader {
                 (plain, plainCount) = (0..<0, 0)
                 switch field {
                 case .plain: earlier.append(element.content)
-                case .packed(let packed, let holdsAssets):
-                    if holdsAssets { mayHoldAssets = true } else { mayHoldReferences = true }
+                case .packed(let packed, let kind):
+                    switch kind {
+                    case .asset?, .assets?: mayHoldAssets = true
+                    case .some(let kind) where kind.isEncrypted: mayHoldEncrypted = true
+                    default: mayHoldReferences = true
+                    }
                     packed.withUnsafeBytes { earlier.append($0) }
                 case .removal: removals.append(String(decoding: key, as: UTF8.self))
                 }
@@ -192,7 +197,8 @@ struct ModifyRecordsReader {
         else { throw Unusual() }
         return .read(
             name: name, type: type, changeTag: changeTag, parent: parent, stamp: stamp, puts: puts, removals: removals,
-            mayHoldReferences: mayHoldReferences, mayHoldAssets: mayHoldAssets)
+            mayHoldReferences: mayHoldReferences, mayHoldAssets: mayHoldAssets,
+            mayHoldEncrypted: mayHoldEncrypted)
     }
 
     /// A part of the request, which is not copied.
@@ -206,9 +212,9 @@ struct ModifyRecordsReader {
 
     private enum Field {
         /// The field is encoded as it will be stored, and holds neither a reference nor an asset.
-        case plain
-        /// The field's canonical encoding, and whether it holds assets.
-        case packed([UInt8], holdsAssets: Bool)
+        case plain(isEncrypted: Bool)
+        /// The field's canonical encoding, and the kind of its value.
+        case packed([UInt8], FieldKind?)
         /// The field removes its key.
         case removal
     }
@@ -229,7 +235,8 @@ struct ModifyRecordsReader {
             listMessageCount += CanonicalValue.listMessages(inField: bytes)
             guard listMessageCount <= Limits.listMessagesPerRequest else { throw Unusual() }
         }
-        if isPlain { return (first.content, .plain) }
+        // The tags of encrypted kinds, and of no other plain ones, have a second byte.
+        if isPlain { return (first.content, .plain(isEncrypted: second.content[0] >= 0x80)) }
         // A reference, an asset, or what another encoder makes.
         fieldArena.reset()
         guard let field = fieldArena.unpack(brume__v1__field__unpack, bytes),
@@ -238,9 +245,6 @@ struct ModifyRecordsReader {
         FieldChecker.takeReceipts(of: value, into: &receipts)
         guard receipts.count <= Limits.receiptsPerRequest else { throw Unusual() }
         guard let canonical = FieldChecker.canonicalBytes(of: field) else { throw Unusual() }
-        let holdsAssets =
-            value.pointee.kind_case == BRUME__V1__VALUE__KIND_ASSET_VALUE
-            || value.pointee.kind_case == BRUME__V1__VALUE__KIND_ASSET_LIST
-        return (first.content, .packed(canonical, holdsAssets: holdsAssets))
+        return (first.content, .packed(canonical, FieldKind(value.pointee.kind_case)))
     }
 }

@@ -28,4 +28,25 @@ extension EncodedFields {
             }
         }
     }
+
+    /// Calls `visit` with the header of each encrypted value, until it returns false. Nothing is allocated.
+    package func forEachEncryptedHeader(_ visit: (EncryptedHeader) -> Bool) {
+        bytes.withUnsafeBytes { bytes in
+            var reader = WireReader(bytes)
+            while let field = try? reader.next() {
+                var parts = WireReader(field.content)
+                while let part = try? parts.next() {
+                    guard part.number == 2 else { continue }
+                    var value = WireReader(part.content)
+                    guard let content = try? value.next(),
+                        UInt8(exactly: content.number).flatMap(FieldKind.init)?.isEncrypted == true
+                    else { break }
+                    guard let header = try? EncryptedHeader(ofValue: content.content) else {
+                        preconditionFailure("an encrypted value that was checked has no header")
+                    }
+                    if !visit(header) { return }
+                }
+            }
+        }
+    }
 }

@@ -232,7 +232,7 @@ struct ModifyRecordsReaderTests {
         let coder = MessageCoder()
         let asset = FieldValue.asset(RecordSamples.asset(1, byteCount: 5))
         let fields: [(value: FieldValue, mayHold: Bool)] = [
-            (.int64(1), false), (.string("x"), false), (.bytes([1]), false), (.date(3), false),
+            (EncryptedSamples.value(), false), (EncryptedSamples.value(.emptyList), false), (.int64(1), false), (.string("x"), false), (.bytes([1]), false), (.date(3), false),
             (.reference(Reference(recordName: "r", deletesSelf: true)), true),
             (.references([Reference(recordName: "r", deletesSelf: true)]), true),
         ]
@@ -243,11 +243,42 @@ struct ModifyRecordsReaderTests {
             let save = arrived.zones[0].saves[0]
             #expect(save.fields.mayHoldReferences == mayHold, "\(value)")
             #expect(save.fields.mayHoldAssets == (value == asset), "\(value)")
+            let headers = Self.headers(in: save)
+            #expect(save.fields.mayHoldEncrypted == !headers.isEmpty)
+            #expect(headers == (FieldKind(value).isEncrypted ? [EncryptedSamples.header()] : []))
             #expect(arrived.zones[0].isKnownDistinct)
             let cascades = try save.fields.puts.bytes.array.decoded { bytes throws(ServiceError) in
                 try StoredRecord.cascades(of: bytes)
             }
             #expect(cascades.targets.isEmpty != mayHold)
         }
+    }
+
+    @Test("an encrypted value is noticed in any encoding") func encryptedValues() throws {
+        let coder = MessageCoder()
+        guard case .encrypted(let value) = EncryptedSamples.value() else { return }
+        // Its tag with a byte more than it needs, an unknown field beside it, and as it is stored.
+        let content = ProtoBytes().bytes(33, value.bytes)
+        let values = [content.varint(99, 1), ProtoBytes().raw([0x8A, 0x82, 0x00] + content.bytes.dropFirst(2)), content]
+        for (index, value) in values.enumerated() {
+            let field = ProtoBytes().text(1, "e").message(2, value)
+            let save = ProtoBytes().text(1, "r").text(2, "Note").message(15, field)
+            let zone = ProtoBytes().message(1, ProtoBytes().text(1, "Notes")).message(2, save)
+            let (inPlace, byMessage) = try Self.outcomes(ProtoBytes().varint(1, 2).message(5, zone).bytes, coder)
+            for request in [try inPlace.get(), try byMessage.get()] {
+                let save = request.zones[0].saves[0]
+                #expect(save.fields.problem == nil && save.fields.mayHoldEncrypted, "\(index)")
+                #expect(Self.headers(in: save) == [EncryptedSamples.header()], "\(index)")
+            }
+        }
+    }
+
+    private static func headers(in save: RecordSave<CheckedFields>) -> [EncryptedHeader] {
+        var headers: [EncryptedHeader] = []
+        save.fields.puts.forEachEncryptedHeader {
+            headers.append($0)
+            return true
+        }
+        return headers
     }
 }
