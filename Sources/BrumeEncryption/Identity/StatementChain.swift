@@ -30,20 +30,6 @@ package struct StatementChain: Hashable, Sendable {
             zip(statements.map(\.hash), statements.indices), uniquingKeysWith: { _, later in later })
     }
 
-    /// A chain of signed statements that were checked as they were kept; nil for none.
-    ///
-    /// - Throws: Where they are not as they were, in their order: keys and signatures are not checked again.
-    package init?(keptBytes signed: some Sequence<[UInt8]>) throws(EncryptionRefusal) {
-        var statements: [Statement] = []
-        for bytes in signed {
-            let statement = try SignedStatement(bytes, checksKeys: false).statement
-            guard statements.last.map(statement.stands(behind:)) ?? (statement.number == 1) else { throw .brokenChain }
-            statements.append(statement)
-        }
-        if statements.isEmpty { return nil }
-        self.init(kept: statements)
-    }
-
     /// Takes in the next statement. A refused one leaves the chain as it was.
     package mutating func append(_ signed: SignedStatement) throws(EncryptionRefusal) {
         try head.append(signed)

@@ -65,9 +65,9 @@ package struct RingAuthor: Sendable {
         for member in entry.members {
             guard let found = statements.find(member.user, hash: member.statementHash, in: ring.place),
                 // The key must not go to keys that somebody replaced.
-                found.statement.keys == found.newest.keys
+                found.keys == found.newest.keys
             else { throw .brokenChain }
-            boxes.append(try BoxPair.box(message, to: found.statement.keys.box))
+            boxes.append(try BoxPair.box(message, to: found.keys.box))
         }
         for invitation in entry.openInvitations { boxes.append(try BoxPair.box(message, to: invitation.keys.box)) }
         let signature = identity.sign(SignedRingEntry.message(entry, boxes: boxes))

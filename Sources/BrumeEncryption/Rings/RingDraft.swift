@@ -34,7 +34,7 @@ package struct RingDraft: Sendable {
             members.append(
                 RingMember(
                     user: member.user, statementHash: found?.newest.hash ?? member.statementHash, role: member.role))
-            if let found, found.newest.keys != found.statement.keys { renewed.append(member.user) }
+            if let found, found.newest.keys != found.keys { renewed.append(member.user) }
         }
         owner = entry.ring.place.owner
         endLinks(knownTo: renewed)

@@ -58,7 +58,7 @@ struct RingRules {
             }
             guard now.location.index >= then.location.index else { throw .brokenChain }
             changes.stayed.append((earlier, member))
-            if now.statement.keys == then.statement.keys { changes.keptKeys.insert(name) }
+            if now.keys == then.keys { changes.keptKeys.insert(name) }
         }
         changes.endsLinks = changes.keptKeys.count < membersBefore.count
         return changes
@@ -67,10 +67,10 @@ struct RingRules {
     /// The author's, and those of join proofs.
     private func checkSignatures() throws(EncryptionRefusal) {
         guard let author = entry.member(named: entry.author),
-            let statement = statements.find(author.user, hash: author.statementHash, in: ring.place)?.statement
+            let keys = statements.find(author.user, hash: author.statementHash, in: ring.place)?.keys
         else { throw .notAllowed }
         try Signature.check(
-            signed.signature, of: SignedRingEntry.message(entry, boxes: signed.boxes), by: statement.keys.signing)
+            signed.signature, of: SignedRingEntry.message(entry, boxes: signed.boxes), by: keys.signing)
         for member in entry.members {
             guard let joining = member.joining,
                 let invitation = before?.invitations.first(where: { $0.id == joining.invitationID })

@@ -41,9 +41,9 @@ package struct SignedRingEntry: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Whether it is signed with the keys of a statement.
-    package func checkSignature(by statement: Statement) throws(EncryptionRefusal) {
-        try Signature.check(signature, of: Self.message(entry, boxes: boxes), by: statement.keys.signing)
+    /// Whether it is signed with an account's keys.
+    package func checkSignature(by keys: PublicKeys) throws(EncryptionRefusal) {
+        try Signature.check(signature, of: Self.message(entry, boxes: boxes), by: keys.signing)
     }
 
     /// What the signature is of: the boxes, too, or a server could spoil one.

@@ -8,10 +8,23 @@ package struct StatementDirectory: Sendable {
         let index: Int
     }
 
+    /// What is known of a statement that a ring names.
+    struct Found {
+        let location: Location
+        let keys: PublicKeys
+        /// Of the newest statement of its chain.
+        let newest: (hash: [UInt8], keys: PublicKeys)
+    }
+
     /// More than one for somebody who began anew, as after a reset.
     private var chains: [String: [StatementChain]] = [:]
+    /// What a server knows of the one account of which it has statements.
+    private var known: StatementKeys?
 
     package init() {}
+
+    /// The statements of one account, of which no more is known than their keys.
+    package init(_ keys: StatementKeys) { known = keys }
 
     /// Puts in what is known of an account.
     ///
@@ -33,14 +46,18 @@ package struct StatementDirectory: Sendable {
 
     /// A statement of an account in a place's container and environment, with the newest of its chain; nil where there
     /// is none with this hash.
-    func find(
-        _ user: String, hash: [UInt8], in place: Place
-    ) -> (location: Location, statement: Statement, newest: Statement)? {
+    func find(_ user: String, hash: [UInt8], in place: Place) -> Found? {
         let scope = IdentityScope(account: user, container: place.container, environment: place.environment)
+        if let known, known.scope == scope, let found = known.find(hash) {
+            return Found(
+                location: Location(first: known.firstHash, index: found.index), keys: found.keys,
+                newest: (known.newestHash, known.newest))
+        }
         for chain in chains[user] ?? [] where chain.last.scope == scope {
             if let index = chain.index(of: hash) {
-                let location = Location(first: chain.first.hash, index: index)
-                return (location, chain.statements[index], chain.last)
+                return Found(
+                    location: Location(first: chain.first.hash, index: index), keys: chain.statements[index].keys,
+                    newest: (chain.last.hash, chain.last.keys))
             }
         }
         return nil

@@ -20,6 +20,13 @@ package struct EncryptedHeader: Hashable, Sendable {
             self.high = high
             self.low = low
         }
+
+        /// - Parameter bytes: 16 of them.
+        package init(_ bytes: [UInt8]) {
+            precondition(bytes.count == 16, "a tree's id has another length")
+            func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+            self.init(high: number(bytes[..<8]), low: number(bytes[8...]))
+        }
     }
 
     /// Why bytes are no encrypted value, or no stamp.

@@ -49,6 +49,15 @@ package struct SharedBytes: Sendable {
         return SharedBytes(of: storage, at: Int(start) + range.lowerBound..<Int(start) + range.upperBound)
     }
 
+    /// Whether these are the bytes of that part of that array, not others that are equal: what was found out of them
+    /// holds of these.
+    package func isSame(as other: SharedBytes) -> Bool {
+        start == other.start && byteCount == other.byteCount
+            && storage.withUnsafeBufferPointer { mine in
+                other.storage.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress }
+            }
+    }
+
     /// Calls `body` with the bytes in place. The pointer is valid only during the call.
     @inlinable @inline(__always)
     package func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {

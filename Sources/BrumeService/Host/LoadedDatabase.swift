@@ -50,9 +50,12 @@ package final class LoadedDatabase {
     /// What its owner's next statement is checked against, and the last statement that it is of; nil until one comes.
     var statementHead: (head: StatementHead, last: SharedBytes)?
 
+    /// What saves of encrypted values, and entries of rings, are checked against.
+    @exclusivity(unchecked) var ringHeads = RingHeads()
+
     /// About what it takes in memory. A head has the last statement in parts, and some keys of each one before.
     var approximateBytes: Int {
-        database.approximateBytes
+        database.approximateBytes + ringHeads.approximateBytes
             + (statementHead.map { 3 * $0.last.count + database.statements.all.count * Self.usedKeyBytes } ?? 0)
     }
 

@@ -58,25 +58,28 @@ extension Shard {
     ) throws(ServiceError) {
         let statements = loaded.database.statements
         guard let last = statements[statements.last] else { throw Self.hasNoStatement }
-        let newest = try readKept("the account's statements") { () throws(EncryptionRefusal) in
-            try Statement(kept: last.array)
+        let newest: (hash: [UInt8], keys: PublicKeys)
+        if let known = loaded.ringHeads.knownKeys(of: statements) {
+            newest = (known.newestHash, known.newest)
+        } else {
+            let statement = try readKept("the account's statements") { () throws(EncryptionRefusal) in
+                try Statement(kept: last.array)
+            }
+            newest = (statement.hash, statement.keys)
         }
         let owner = signed.entry.member(named: identity.userRecordName)
         do throws(EncryptionRefusal) {
-            // Only whoever has the keys makes the server read all the statements.
-            try signed.checkSignature(by: newest)
+            // Only whoever has the keys makes the server read all the statements, and once.
+            try signed.checkSignature(by: newest.keys)
         } catch {
             throw owner?.statementHash == newest.hash ? Self.refusal(ofRingEntry: error) : Self.statementIsOld
         }
         let owners = try readKept("the account's statements") { () throws(EncryptionRefusal) in
-            try StatementChain(keptBytes: statements.all.lazy.map(\.array))!
+            try loaded.ringHeads.keys(of: statements)!
         }
         // Of a device that was added since, nobody has to know: the keys are the same.
-        guard let named = owner.flatMap({ owners.statement(of: $0.statementHash) }), named.keys == newest.keys else {
-            throw Self.statementIsOld
-        }
-        var directory = StatementDirectory()
-        directory.add(owners)
+        guard let owner, owners.areNewest(ofStatement: owner.statementHash) else { throw Self.statementIsOld }
+        let directory = StatementDirectory(owners)
         do throws(EncryptionRefusal) {
             if var chain {
                 try chain.append(signed, statements: directory)

@@ -28,6 +28,20 @@ package struct ZoneRings: Equatable, Sendable {
     /// A ring of a zone; an empty one where there is none.
     package func ring(ofZone zone: UInt64, root: String) -> KeyRing { ringsOfZone[zone]?.rings[root] ?? KeyRing() }
 
+    /// How many zones have rings.
+    package var zoneCount: Int { ringsOfZone.count }
+
+    /// Whether a zone has any.
+    package func hasRings(ofZone zone: UInt64) -> Bool { ringsOfZone[zone] != nil }
+
+    /// How many rings a zone has.
+    package func count(ofZone zone: UInt64) -> Int { ringsOfZone[zone]?.rings.count ?? 0 }
+
+    /// The roots of the trees that have rings in a zone, in no order.
+    package func roots(ofZone zone: UInt64) -> some Sequence<String> {
+        (ringsOfZone[zone]?.rings ?? [:]).keys.lazy.filter { !$0.isEmpty }
+    }
+
     /// Whether an entry is the last one of a ring of a zone.
     func endsRing(_ entry: SharedBytes, ofZone zone: UInt64) -> Bool {
         ringsOfZone[zone]?.rings.values.contains { $0[$0.last] == entry } ?? false

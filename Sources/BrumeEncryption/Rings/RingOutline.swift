@@ -1,0 +1,38 @@
+/// What an entry of a ring says of the values that are encrypted with its key: whoever has no key needs no more of it
+/// to tell whether they are of the ring's newest one, and a server is such a reader.
+package struct RingOutline: Hashable, Sendable {
+    package let ring: RingName
+    /// The number of the entry, and of its key.
+    package let number: UInt32
+    /// Whether the tree is private again, so that new values take the zone's key.
+    package let isClosed: Bool
+    /// The statement to whose keys the owner's box is.
+    package let ownerStatementHash: [UInt8]
+
+    /// Reads it from a signed entry that was checked as it was kept: no key and no signature is checked again, and
+    /// nothing is read behind the owner.
+    package init(kept bytes: [UInt8]) throws(EncryptionRefusal) {
+        var signed = try PartReader(bytes, .signedRingEntry)
+        var reader = try PartReader(try signed.readBytes(atMost: bytes.count), .ringEntry)
+        try reader.readFormat()
+        ring = try reader.readRingName()
+        number = try reader.readU32()
+        _ = try reader.readBytes(exactly: Digest.byteCount)
+        _ = try reader.readBytes(atMost: Digest.byteCount)
+        _ = try reader.readText()
+        _ = try reader.readFlag()
+        _ = try reader.readFlag()
+        _ = try reader.readU32()
+        isClosed = try reader.readFlag()
+        _ = try reader.readBytes(exactly: Digest.byteCount)
+        _ = try reader.readBytes(atMost: RingKeySeals.earlierKeysBytesMax)
+        _ = try reader.readBytes(atMost: RingKeySeals.closedKeyBytes)
+        var owner: [UInt8]?
+        for _ in 0..<(try reader.readCount(1...Limits.members)) where owner == nil {
+            let member = try reader.readMember()
+            if member.role == .owner { owner = member.statementHash }
+        }
+        guard number > 0, let owner else { throw .damaged }
+        ownerStatementHash = owner
+    }
+}

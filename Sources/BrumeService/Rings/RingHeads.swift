@@ -1,0 +1,182 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeStore
+
+/// What the last entries of a private database's rings say, and which keys its owner's statements name: a save of
+/// encrypted values reads neither again.
+///
+/// Nobody has to say when something changed. Each part is kept with the very bytes that it was read from, and holds as
+/// long as the database has these at that place: an entry or a statement behind them, a zone that went or was made
+/// again, a reset and a database that was loaded anew put others there.
+///
+/// It takes at most 200 KB for 1,024 statements, and some 5 MB for 10,000 rings with the longest names, counted with
+/// the database, and goes with it.
+struct RingHeads {
+    /// What a save may be encrypted with.
+    enum State: Equatable {
+        /// There is no ring, or it was closed, or the caller may not learn of it.
+        case none
+        /// The owner has other keys than those that the last entry is boxed to.
+        case due
+        case newest(UInt32)
+    }
+
+    private struct Head {
+        /// The ring's last entry.
+        let entry: SharedBytes
+        let number: UInt32
+        let isClosed: Bool
+        let ownerStatementHash: [UInt8]
+
+        init(_ outline: RingOutline, of entry: SharedBytes) {
+            (self.entry, number, isClosed) = (entry, outline.number, outline.isClosed)
+            ownerStatementHash = outline.ownerStatementHash
+        }
+    }
+
+    private struct Tree {
+        let root: String
+        /// Nil until somebody asks for it.
+        var head: Head?
+    }
+
+    private struct Zone {
+        /// The first entry of the zone's own ring, which says where all its trees are.
+        let first: SharedBytes
+        let place: Place
+        var head: Head
+        /// Nil until a value of a shared tree comes. A zone's rings only become more, so that it holds as long as they
+        /// are as many.
+        var trees: [EncryptedHeader.TreeID: Tree]?
+        var approximateBytes = RingHeads.zoneBytes
+    }
+
+    private var zones: [UInt64: Zone] = [:]
+    private var zonesBytes = 0
+    private var statements: (keys: StatementKeys, last: SharedBytes)?
+    /// How often something was read: for tests.
+    private(set) var testOnly_readCount = 0
+
+    /// About what it takes in memory.
+    var approximateBytes: Int {
+        zonesBytes + (statements?.keys.count ?? 0) * StatementKeys.approximateBytesPerStatement
+    }
+
+    private static let zoneBytes = 1_024
+    private static let treeBytes = 256
+
+    /// Which keys a value or a stamp in a zone may be of.
+    ///
+    /// - Parameters:
+    ///   - zone: The zone's incarnation.
+    ///   - mayLearn: Whether the caller may learn of the ring of a root, or with an empty one of the zone's own.
+    /// - Throws: Where what is kept can't be read.
+    mutating func state(
+        for header: EncryptedHeader, inZone zone: UInt64, of database: Database, mayLearn: (_ root: String) -> Bool
+    ) throws(EncryptionRefusal) -> State {
+        guard try prepare(zone, of: database.rings) else { return .none }
+        let head: Head
+        if header.isShared {
+            try prepareTrees(ofZone: zone, database.rings)
+            guard let root = zones[zone]!.trees![header.treeID]?.root, mayLearn(root),
+                let tree = try self.head(ofTree: header.treeID, root, inZone: zone, of: database.rings)
+            else { return .none }
+            head = tree
+        } else {
+            guard mayLearn("") else { return .none }
+            head = zones[zone]!.head
+        }
+        if head.isClosed { return .none }
+        let isNewest = try keys(of: database.statements)?.areNewest(ofStatement: head.ownerStatementHash) ?? false
+        return isNewest ? .newest(head.number) : .due
+    }
+
+    // MARK: Statements
+
+    /// The keys that the statements name, where nothing has to be read for that.
+    func knownKeys(of statements: AccountStatements) -> StatementKeys? {
+        guard let known = self.statements, let last = statements[statements.last], known.last.isSame(as: last),
+            known.keys.count == Int(statements.last)
+        else { return nil }
+        return known.keys
+    }
+
+    /// The same, reading those that are new; nil where there is none.
+    mutating func keys(of statements: AccountStatements) throws(EncryptionRefusal) -> StatementKeys? {
+        if let known = knownKeys(of: statements) { return known }
+        let former = self.statements
+        self.statements = nil
+        guard let last = statements[statements.last] else { return nil }
+        var keys: StatementKeys
+        if let former, statements[UInt32(former.keys.count)]?.isSame(as: former.last) == true {
+            keys = former.keys
+            for bytes in statements.all.dropFirst(keys.count) { try keys.append(kept: bytes.array) }
+            testOnly_readCount += keys.count - former.keys.count
+        } else {
+            keys = try StatementKeys(kept: statements.all.lazy.map(\.array))!
+            testOnly_readCount += keys.count
+        }
+        self.statements = (keys, last)
+        return keys
+    }
+
+    // MARK: Rings
+
+    /// Knows the own ring of a zone; returns false where there is none.
+    private mutating func prepare(_ zone: UInt64, of rings: ZoneRings) throws(EncryptionRefusal) -> Bool {
+        let ring = rings.ring(ofZone: zone, root: "")
+        guard let first = ring[1], let last = ring[ring.last] else { return false }
+        if zones[zone]?.first.isSame(as: first) == true {
+            if !zones[zone]!.head.entry.isSame(as: last) {
+                zones[zone]!.head = Head(try read(last), of: last)
+            }
+            return true
+        }
+        forget(zone)
+        let outline = try read(last)
+        if zones.count >= rings.zoneCount {
+            for gone in zones.keys.filter({ !rings.hasRings(ofZone: $0) }) { forget(gone) }
+        }
+        zones[zone] = Zone(first: first, place: outline.ring.place, head: Head(outline, of: last))
+        zonesBytes += Self.zoneBytes
+        return true
+    }
+
+    private mutating func forget(_ zone: UInt64) {
+        if let gone = zones.removeValue(forKey: zone) { zonesBytes -= gone.approximateBytes }
+    }
+
+    /// Knows which trees have a ring in a zone: a hash for each that is new, and no entry is read.
+    private mutating func prepareTrees(ofZone zone: UInt64, _ rings: ZoneRings) throws(EncryptionRefusal) {
+        let count = rings.count(ofZone: zone) - 1
+        if let known = zones[zone]!.trees?.count, known == count { return }
+        let place = zones[zone]!.place
+        let known = Set((zones[zone]!.trees ?? [:]).values.map(\.root))
+        if zones[zone]!.trees == nil { zones[zone]!.trees = [:] }
+        for root in rings.roots(ofZone: zone) where !known.contains(root) {
+            let id = BrumeEncryption.Tree(place: place, root: root, kind: .isShared).id
+            let bytes = Self.treeBytes + root.utf8.count
+            zones[zone]!.trees![EncryptedHeader.TreeID(id)] = Tree(root: root)
+            zones[zone]!.approximateBytes += bytes
+            zonesBytes += bytes
+            testOnly_readCount += 1
+        }
+    }
+
+    /// The head of a tree's ring.
+    private mutating func head(
+        ofTree id: EncryptedHeader.TreeID, _ root: String, inZone zone: UInt64, of rings: ZoneRings
+    ) throws(EncryptionRefusal) -> Head? {
+        let ring = rings.ring(ofZone: zone, root: root)
+        guard let last = ring[ring.last] else { return nil }
+        if let known = zones[zone]!.trees![id]!.head, known.entry.isSame(as: last) { return known }
+        let head = Head(try read(last), of: last)
+        zones[zone]!.trees![id]!.head = head
+        return head
+    }
+
+    private mutating func read(_ entry: SharedBytes) throws(EncryptionRefusal) -> RingOutline {
+        testOnly_readCount += 1
+        return try RingOutline(kept: entry.array)
+    }
+}

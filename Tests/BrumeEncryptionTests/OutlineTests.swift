@@ -1,0 +1,112 @@
+import Testing
+
+@testable import BrumeEncryption
+
+/// What a server keeps in mind of statements and rings.
+@Suite("Outlines of chains")
+struct OutlineTests {
+    /// A chain of statements with four pairs of keys, two statements each.
+    private static func chain() throws -> (chain: StatementChain, signed: [SignedStatement]) {
+        let scope = IdentityScope(
+            account: "_ann", container: Samples.place.container, environment: Samples.place.environment)
+        func device() -> PublicKeys { KeyPairs(seed: .random()).publicKeys }
+        var (identity, first) = try Identity.first(
+            scope: scope, device: device(), deviceName: "", code: RecoveryCode())
+        var signed = [first]
+        for index in 1..<8 {
+            let next =
+                index % 2 == 1
+                ? try identity.adding(device: device(), deviceName: "") : try identity.replacingKeys()
+            identity = next.identity
+            signed.append(next.signed)
+        }
+        return (identity.chain, signed)
+    }
+
+    @Test("say of statements what the chain says, and which of them have the newest keys") func statements() throws {
+        let (chain, signed) = try Self.chain()
+        var growing = try #require(try StatementKeys(kept: [signed[0].bytes]))
+        for count in 1...signed.count {
+            let whole = try #require(try StatementKeys(kept: signed.prefix(count).map(\.bytes)))
+            if count > 1 { try growing.append(kept: signed[count - 1].bytes) }
+            for keys in [whole, growing] {
+                let last = chain.statements[count - 1]
+                #expect(keys.count == count && keys.newest == last.keys && keys.newestHash == last.hash)
+                for (index, statement) in chain.statements.enumerated() {
+                    let found = keys.find(statement.hash)
+                    #expect(found?.index == (index < count ? index : nil))
+                    #expect(found?.keys == (index < count ? statement.keys : nil))
+                    let isNewest = index < count && statement.keys == last.keys
+                    #expect(keys.areNewest(ofStatement: statement.hash) == isNewest)
+                }
+                #expect(keys.find(Statement.noHash) == nil && !keys.areNewest(ofStatement: Statement.noHash))
+            }
+        }
+        #expect(try StatementKeys(kept: [[UInt8]]()) == nil)
+    }
+
+    @Test("take no statement where it does not stand") func order() throws {
+        let (_, signed) = try Self.chain()
+        let (_, others) = try Self.chain()
+        for wrong in [[1], [0, 2], [0, 0], [1, 2]] {
+            #expect(throws: EncryptionRefusal.brokenChain) { try StatementKeys(kept: wrong.map { signed[$0].bytes }) }
+        }
+        var keys = try #require(try StatementKeys(kept: [signed[0].bytes]))
+        for wrong in [signed[0], signed[2], others[1]] {
+            #expect(throws: EncryptionRefusal.brokenChain) { try keys.append(kept: wrong.bytes) }
+        }
+        #expect(throws: EncryptionRefusal.self) { try keys.append(kept: Array(signed[1].bytes.dropLast())) }
+        try keys.append(kept: signed[1].bytes)
+        #expect(keys.count == 2)
+    }
+
+    @Test("are enough to check a ring's entries: with them they pass and fail as with the chains")
+    func directory() throws {
+        var house = try Household("_ann")
+        let chain = try house.begun(house.draft())
+        func directory(_ count: Int) throws -> StatementDirectory {
+            StatementDirectory(try #require(try StatementKeys(kept: Self.signed(house["_ann"]).prefix(count))))
+        }
+        var known = try RingChain(first: chain.entries[0], of: house.tree, statements: try directory(1))
+        try house.replaceKeys(of: "_ann")
+        let next = try house.next(chain, by: "_ann")
+        #expect(throws: EncryptionRefusal.brokenChain) {
+            try known.append(next.entries[1], statements: try directory(1))
+        }
+        try known.append(next.entries[1], statements: try directory(2))
+        #expect(known.head == next.head)
+    }
+
+    /// The statements of somebody in the form in which they are kept: what is signed and boxed is not looked at.
+    private static func signed(_ person: Household.Person) -> [[UInt8]] {
+        person.chain.statements.map { statement in
+            let signature = [UInt8](repeating: 1, count: Signature.byteCount)
+            let boxBytes = 4 + Label.identityBox.text.utf8.count + 4 + SecretKey.byteCount + BoxPair.overheadBytes
+            return SignedStatement(
+                statement: statement, ownSignature: signature,
+                previousSignature: statement.number == 1 ? [] : signature, anchor: [],
+                boxes: statement.boxKeys.map { _ in [UInt8](repeating: 2, count: boxBytes) }
+            ).bytes
+        }
+    }
+
+    @Test("say of a ring's entry its ring, number and owner, and whether it is closed") func entries() throws {
+        let house = try Household("_ann", "_ben")
+        var chains = [try house.begun(house.draft(house["_ben"].member(.writer)))]
+        chains.append(try house.next(chains[0], by: "_ben"))
+        let zone = try house.author("_ann").begin(house.zone, house.draft())
+        let key = try #require(house.keys(zone, of: "_ann").current)
+        chains.append(try house.next(chains[1], by: "_ann") { $0.drop(["_ben"]) })
+        chains.append(try house.next(chains[2], by: "_ann") { $0.close(zoneKey: key) })
+        for chain in chains + [zone] {
+            let bytes = chain.entries.last!.bytes
+            let outline = try RingOutline(kept: bytes)
+            #expect(outline.ring == chain.head.ring && outline.number == chain.head.number)
+            #expect(outline.isClosed == chain.head.isClosed)
+            #expect(outline.ownerStatementHash == house["_ann"].chain.last.hash)
+            #expect(throws: EncryptionRefusal.self) { try RingOutline(kept: Array(bytes.prefix(200))) }
+        }
+        #expect(chains.map(\.head.isClosed) == [false, false, false, true])
+        #expect(throws: EncryptionRefusal.damaged) { try RingOutline(kept: []) }
+    }
+}
