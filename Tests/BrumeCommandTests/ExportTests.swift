@@ -116,6 +116,7 @@ struct ExportCommandTests {
         let a = try Self.session(server, account: "a")
         let zones = [ZoneID(name: "Notes"), ZoneID(name: "Empty"), ZoneID(name: "Copy")]
         _ = try await a.modifyZones(ModifyZonesRequest(database: .private, saves: zones))
+        try await a.makeRings(in: ["Notes", "Copy"])
         func save(_ zone: String, _ saves: [RecordSave<DecodedFields>]) async throws {
             let result = try await a.modifyRecords(
                 ModifyRecordsRequest(
@@ -183,9 +184,14 @@ struct ExportCommandTests {
         #expect(all.status == 0)
         #expect(all.output.count == 1_810)
         let everything = try folder.write("all.jsonl", all.output.joined(separator: "\n"))
+        let b = try Self.session(server, account: "b")
+        let keyless = try server.run("import", everything, "--format", "brume", account: "b")
+        #expect(keyless.status != 0, "no device of b could open what is encrypted")
+        let own = [ZoneID(name: "Notes"), ZoneID(name: "Copy")]
+        _ = try await b.modifyZones(ModifyZonesRequest(database: .private, saves: own))
+        try await b.makeRings(in: own.map(\.name))
         let intoB = try server.run("import", everything, "--format", "brume", account: "b")
         #expect(intoB.status == 0)
-        let b = try Self.session(server, account: "b")
         #expect(try await Self.records("Notes", b).mapValues(\.fields) == source.mapValues(\.fields))
         #expect(try await Self.records("Empty", b).isEmpty)
         let again = try server.run("export", "-", "--zone", "default", account: "b")

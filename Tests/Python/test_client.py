@@ -17,6 +17,9 @@ import uuid
 from brume_client import CONTENT_BYTES, FRAME_HEADER, BrumeError, Client, Protocol, Stream, predicate
 from encryption import chains, codes, constructions, statements
 from encryption.parts import ZEROS
+from encryption.ring_entries import OWNER, ZONE_RING, Entry, Member, Ring
+from encryption.ring_keys import key_commitment, seal_earlier_keys, sign_entry
+from encryption.trees import PRIVATE_TREE, Place, Tree, make_header
 from test_page import PageTests, vectors  # its tests run with those of this file
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -26,6 +29,7 @@ CONTAINER = "iCloud.com.example.python"
 UNKNOWN_ITEM, INVALID_ARGUMENTS, SERVER_RECORD_CHANGED = 11, 12, 14
 PERMISSION_FAILURE, LIMIT_EXCEEDED, BAD_CONTAINER = 10, 27, 5
 ASSET_FILE_MODIFIED, ZONE_BUSY, ASSET_NOT_AVAILABLE = 17, 23, 35
+ACCOUNT_TEMPORARILY_UNAVAILABLE = 36
 NOT_AUTHENTICATED, CHANGE_TOKEN_EXPIRED, ZONE_NOT_FOUND, OPERATION_CANCELLED = 9, 21, 26, 20
 
 p = None  # the message classes
@@ -77,6 +81,30 @@ def note(name, text, tag=""):
     return p.RecordSave(
         name=name, type="Note", change_tag=tag,
         fields=[p.Field(key="text", value=p.Value(string_value=text))])
+
+
+def make_ring(client, zone):
+    """Gives an account its first statement, and a zone of it the first entry of its ring; returns the place."""
+    account, seed = client.welcome.user_record_name, os.urandom(32)
+    code = os.urandom(16)
+    paper, _ = codes.paper_pair(code, account, CONTAINER, "development")
+    devices = (statements.Device(constructions.public_keys(os.urandom(32))),)
+    statement = statements.sign_statement(
+        statements.Statement(
+            account, CONTAINER, "development", 1, ZEROS, constructions.public_keys(seed), paper, devices),
+        seed, None, code)
+    client.append_statement(statement.encoded())
+    there, key = Place(CONTAINER, "development", account, zone, os.urandom(16)), os.urandom(32)
+    ring = Ring(there, ZONE_RING)
+    entry = Entry(
+        ring=ring, number=1, before=ZEROS, other_branch=b"", author=account, scope=0, assets=0, zone_key=0, closed=0,
+        commitment=key_commitment(ring, 1, key), earlier=seal_earlier_keys(ring, 1, key, ()), closed_key=b"",
+        members=(Member(account, statement.hash, OWNER),))
+    signed = sign_entry(entry, seed, key, [constructions.public_keys(seed).box])
+    client.call(
+        p.METHOD_RINGS_APPEND, p.AppendRingEntryRequest(zone=private(zone), entry=signed.encoded()),
+        p.AppendRingEntryResponse)
+    return there
 
 
 def fetch(client, zone, *names, keys=None):
@@ -188,7 +216,13 @@ class RecordTests(unittest.TestCase):
             "assets": p.Value(asset_list=p.AssetList(values=pages)),
         }
         # What no server can open: a header and, behind it, what could be a nonce and 32 bytes encrypted.
-        header = bytes([1, 1]) + bytes(range(16)) + bytes([0]) + (7).to_bytes(4, "little")
+        with Device().connect() as client:
+            tree = Tree(make_ring(client, "Values"), PRIVATE_TREE, "all")
+            newer = p.RecordSave(name="all", type="Everything", stamp=make_header(tree, 2) + bytes(40))
+            refused = save(client, "Values", newer).saves[0].error
+            self.assertEqual(
+                (refused.code, refused.detail), (ACCOUNT_TEMPORARILY_UNAVAILABLE, p.STATUS_DETAIL_KEYS_CHANGED))
+        header = make_header(tree, 1)
         for kind in p.Value.DESCRIPTOR.fields:
             if kind.name.startswith("encrypted_"):
                 values[kind.name] = p.Value(**{kind.name: header + bytes(range(40 + 32))})

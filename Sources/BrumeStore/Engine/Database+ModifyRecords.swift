@@ -15,11 +15,12 @@ extension Database {
     ///   - mayUseIndexReserve: Whether what others have left to the indexes does not keep small requests back
     ///     (``StoreLimits/pendingIndexReserveBytes``).
     ///   - grants: The assets that the request may name beside those that the records name already.
+    ///   - keyRefusals: Saves that fail for the keys of what they encrypt: rings are opaque here.
     ///   - takenNames: How many names a caller who does not own the database may be told to be taken.
     package func modifyRecords(
         _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64,
         quota: StorageQuota? = nil, mayUseIndexReserve: Bool = false, grants: AssetGrants = AssetGrants(),
-        takenNames: TakenNameRoom = .unlimited
+        takenNames: TakenNameRoom = .unlimited, keyRefusals: KeyRefusals = KeyRefusals()
     ) -> Decision<[ZoneModificationResult<SharedBytes>]> {
         assert(answers(request.database), "a request was routed to a database of another scope")
         let itemCount = request.zones.reduce(0) { $0 + $1.saves.count + $1.deletions.count }
@@ -35,7 +36,7 @@ extension Database {
         var takenNames = takenNames
         var assetsLeft = Limits.assetsPerRequest
         var leavingRoom = StoreLimits.shareBytesLeftPerCommit
-        for modification in request.zones {
+        for (place, modification) in request.zones.enumerated() {
             switch zoneIndex(of: modification.zone, for: caller) {
             case .failure(let error):
                 results.append(ZoneBatch.refusal(of: modification, error))
@@ -67,7 +68,8 @@ extension Database {
                         ? run : run(of: ChangePosition(rawValue: zoneStates[index].incarnation)),
                     takenNames: takenNames, grants: grants.assets(inZone: zoneStates[index].name),
                     assetsLeft: assetsLeft, quota: room(in: quota),
-                    blobs: quota != nil && blobs.count > 0 ? BlobsInUse(of: self) : nil)
+                    blobs: quota != nil && blobs.count > 0 ? BlobsInUse(of: self) : nil,
+                    keyRefusals: keyRefusals.ofZone(place))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget

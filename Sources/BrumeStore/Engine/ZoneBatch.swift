@@ -52,6 +52,8 @@ struct ZoneBatch {
     let tag: ChangeTag
     private let tagText: [UInt8]
     let nowMilliseconds: Int64
+    /// Saves that are refused for the keys of what they encrypt, by their indices.
+    let keyRefusals: [Int: ServiceError]
     /// What references may still cost.
     var referenceBudget: ReferenceBudget
     /// What saves may still read and answer.
@@ -97,7 +99,7 @@ struct ZoneBatch {
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
         secretPlace: ShareAddresses.Place, runOfZone: UInt32, takenNames: TakenNameRoom = .unlimited,
         grants: Set<Asset>? = nil, assetsLeft: Int = Limits.assetsPerRequest, quota: QuotaRoom? = nil,
-        blobs: BlobsInUse? = nil
+        blobs: BlobsInUse? = nil, keyRefusals: [Int: ServiceError] = [:]
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -120,6 +122,7 @@ struct ZoneBatch {
         self.assetsLeft = assetsLeft
         self.quota = quota
         self.blobs = blobs
+        self.keyRefusals = keyRefusals
     }
 
     /// Decides. Afterwards `staged` and `deletions` are what is to be applied, saves first.
@@ -259,6 +262,8 @@ struct ZoneBatch {
                 throw ZoneBatch.takenName
             }
         }
+        // Behind all that says what the caller may do and see.
+        if !keyRefusals.isEmpty, let refusal = keyRefusals[item] { throw refusal }
         let isSharing = hasShares || existing?.marks.contains(.sharing) == true
         let sharing = isSharing ? try sharing(of: save, over: existing, in: zone) : nil
         let merged = try MergedRecord.of(save, over: existing, sharing: sharing, budget: &bytesLeft)

@@ -72,6 +72,23 @@ extension Database {
         return rings.endsRing(entry, ofZone: zoneStates[index].incarnation)
     }
 
+    /// The zone of which a caller's saves have to know the rings; nil where there is none for them.
+    package func incarnation(of zone: ZoneID, for caller: Caller) -> UInt64? {
+        (try? zoneIndex(of: zone, for: caller).get()).map { zoneStates[$0].incarnation }
+    }
+
+    /// Whether a caller may learn anything of a ring. Those with whom single records are shared have no part in the
+    /// zone's own, and are told of no tree whose root they don't see.
+    package func mayLearn(ofRing root: String, inZone zone: ZoneID, _ caller: Caller) -> Bool {
+        guard !isOwn(caller) else { return true }
+        guard case .success(let index) = zoneIndex(of: zone, for: caller),
+            let member = member(caller, ofZoneAt: index)
+        else { return false }
+        if member.isOfWholeZone { return true }
+        let state = zoneStates[index]
+        return !root.isEmpty && state.liveSlot(of: root).map { state.isVisible($0, to: member) } ?? false
+    }
+
     /// Deletes the zones that have rings, as of an account whose keys are lost, and the rings of the default zone,
     /// which stays with its records.
     ///

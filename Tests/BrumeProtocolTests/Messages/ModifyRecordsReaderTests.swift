@@ -232,7 +232,8 @@ struct ModifyRecordsReaderTests {
         let coder = MessageCoder()
         let asset = FieldValue.asset(RecordSamples.asset(1, byteCount: 5))
         let fields: [(value: FieldValue, mayHold: Bool)] = [
-            (EncryptedSamples.value(), false), (EncryptedSamples.value(.emptyList), false), (.int64(1), false), (.string("x"), false), (.bytes([1]), false), (.date(3), false),
+            (EncryptedSamples.value(), false), (EncryptedSamples.value(.emptyList), false),
+            (.int64(1), false), (.string("x"), false), (.bytes([1]), false), (.date(3), false),
             (.reference(Reference(recordName: "r", deletesSelf: true)), true),
             (.references([Reference(recordName: "r", deletesSelf: true)]), true),
         ]
@@ -259,7 +260,8 @@ struct ModifyRecordsReaderTests {
         guard case .encrypted(let value) = EncryptedSamples.value() else { return }
         // Its tag with a byte more than it needs, an unknown field beside it, and as it is stored.
         let content = ProtoBytes().bytes(33, value.bytes)
-        let values = [content.varint(99, 1), ProtoBytes().raw([0x8A, 0x82, 0x00] + content.bytes.dropFirst(2)), content]
+        let longTag = ProtoBytes().raw([0x8A, 0x82, 0x00] + content.bytes.dropFirst(2))
+        let values = [content.varint(99, 1), longTag, content]
         for (index, value) in values.enumerated() {
             let field = ProtoBytes().text(1, "e").message(2, value)
             let save = ProtoBytes().text(1, "r").text(2, "Note").message(15, field)

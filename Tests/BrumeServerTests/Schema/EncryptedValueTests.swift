@@ -31,6 +31,7 @@ struct EncryptedValueTests {
         var peer = try server.connect(account: "a")
         let zone = ZoneID(name: "lists")
         try peer.makeZone("lists")
+        try peer.makeRings(in: "lists")
         let fields = Self.fields.merging(["n": .int64(1)]) { $1 }
         try peer.save(["r"], zone: zone) { _ in fields }
         for isRestarted in [false, true] {
@@ -62,7 +63,9 @@ struct EncryptedValueTests {
         let peer = try server.connect(account: "a")
         let zone = ZoneID(name: "lists")
         try peer.makeZone("lists")
+        var keys = try peer.makeRings(in: "lists")
         try peer.save(["r"], zone: zone) { _ in ["e": EncryptedSamples.value(), "f": EncryptedSamples.value()] }
+        try peer.appendEntry(of: "lists", &keys)
         func save(_ fields: DecodedFields) throws -> Record? {
             _ = try Self.save(fields, as: "r", in: zone, by: peer)
             guard case .record(let record)? = try peer.fetch(["r"], in: zone, of: .private).first else { return nil }
@@ -82,6 +85,7 @@ struct EncryptedValueTests {
         let peer = try server.connect(account: "a")
         let zone = ZoneID(name: "lists")
         try peer.makeZone("lists")
+        try peer.makeRings(in: "lists")
         try peer.save(["r"], zone: zone) { _ in ["e": EncryptedSamples.value(), "n": .int64(1)] }
         let refused: [(String, FieldValue)] = [
             ("e", .string("open")), ("e", .bytes([1])), ("e", .emptyList), ("e", EncryptedSamples.value(.int64)),
@@ -122,12 +126,15 @@ struct EncryptedValueTests {
         let (own, zone) = (ZoneID(name: "lists"), ZoneID(name: "lists", owner: a.user))
         try a.makeZone("lists")
         try b.accept(try a.shareRecord("food", in: "lists", with: [b.user]))
-        let stamp = EncryptedSamples.stamp(EncryptedSamples.header(isShared: true))
+        var keys = try a.makeRings(in: "lists")
+        try a.appendEntry(of: "lists", root: "food", &keys)
+        let header = try keys.header(in: "lists", root: "food", isShared: true)
+        let (stamp, value) = (EncryptedSamples.stamp(header), EncryptedSamples.value(header: header))
         func save(_ name: String, _ zone: ZoneID, _ scope: DatabaseScope, by peer: FramePeer) throws -> ServiceError? {
             let save = RecordSave<DecodedFields>(
                 name: name, type: name == "food" ? "List" : "Note", parent: name == "food" ? .unchanged : .set("food"),
                 stamp: stamp,
-                fields: ["e": EncryptedSamples.value()])
+                fields: ["e": value])
             let request = ModifyRecordsRequest(
                 database: scope, savePolicy: .changedKeys, zones: [ZoneModification(zone: zone, saves: [save])])
             if case .failure(let error) = try peer.modify(request)[0].saves[0].outcome { return error }
@@ -139,7 +146,7 @@ struct EncryptedValueTests {
         for (peer, zone, scope) in [(a, own, DatabaseScope.private), (b, zone, .shared)] {
             let records = try peer.changes(of: zone, in: scope).records.filter { $0.system.type != Names.shareType }
             #expect(records.map(\.system.name).sorted() == ["food", "milk"])
-            #expect(records.allSatisfy { $0.system.stamp == stamp && $0.fields["e"] == EncryptedSamples.value() })
+            #expect(records.allSatisfy { $0.system.stamp == stamp && $0.fields["e"] == value })
             let request = FetchRecordsRequest(
                 database: scope, zones: [.init(zone: zone, names: ["food"])], desiredKeys: [])
             let answer = try peer.call(.recordsFetch, MessageCoder().encodeFetchRecordsRequest(request))
@@ -156,6 +163,7 @@ struct EncryptedValueTests {
         let peer = try server.connect(account: "a")
         let zone = ZoneID(name: "lists")
         try peer.makeZone("lists")
+        try peer.makeRings(in: "lists")
         try peer.save(["r"], zone: zone) { _ in ["e": EncryptedSamples.value(), "n": .int64(1)] }
         var info = NotificationInfo()
         info.desiredKeys = ["e", "n"]

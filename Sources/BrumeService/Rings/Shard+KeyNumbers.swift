@@ -1,0 +1,110 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeRecord
+internal import BrumeStore
+
+/// Nothing is saved under a key that somebody may have who was dropped: what a save encrypts has to be of the newest
+/// key of its ring, and the ring's newest entry boxed to the keys that its owner has now.
+extension Shard {
+    /// The saves of a request that are refused for the keys of their encrypted values, or of their stamps. Values that
+    /// a save does not send are as they were.
+    ///
+    /// A save without any costs a look at what its decoder noted; one with them what ``RingHeads`` looks up, for each
+    /// tree that follows on another.
+    func keyRefusals(
+        of request: ModifyRecordsRequest<CheckedFields>, in loaded: LoadedDatabase, caller: Caller
+    ) -> KeyRefusals {
+        var refusals = KeyRefusals()
+        // A public database takes nothing that is encrypted.
+        guard loaded.database.id.scope == .private else { return refusals }
+        for place in request.zones.indices {
+            let allSaves = request.zones[place].saves
+            // Read in place: a copy of a save would retain each of its parts.
+            let saves = allSaves.span
+            var check: KeyCheck?
+            for item in saves.indices where saves[item].fields.mayHoldEncrypted || !saves[item].stamp.isEmpty {
+                if check == nil { check = KeyCheck(request.zones[place].zone, in: loaded, caller) }
+                do throws(ServiceError) {
+                    let problem = try readKept("a ring, or the statements of its owner,") {
+                        () throws(EncryptionRefusal) in
+                        try check!.problem(with: saves[item])
+                    }
+                    if let problem { refusals.refuse(item, ofZone: place, problem) }
+                } catch {
+                    refusals.refuse(item, ofZone: place, error)
+                }
+            }
+        }
+        return refusals
+    }
+}
+
+/// A look at the keys of a zone's saves, one after the other.
+private struct KeyCheck {
+    private let zone: ZoneID
+    private let loaded: LoadedDatabase
+    private let caller: Caller
+    /// Nil where the zone does not exist for the caller: then they are told that.
+    private let incarnation: UInt64?
+    /// What was found last: mostly all values are of one tree.
+    private var last: (header: EncryptedHeader, state: RingHeads.State)?
+
+    init(_ zone: ZoneID, in loaded: LoadedDatabase, _ caller: Caller) {
+        (self.zone, self.loaded, self.caller) = (zone, loaded, caller)
+        incarnation = loaded.database.incarnation(of: zone, for: caller)
+    }
+
+    /// Why a save is refused, or nil.
+    mutating func problem(with save: borrowing RecordSave<CheckedFields>) throws(EncryptionRefusal) -> ServiceError? {
+        guard let incarnation else { return nil }
+        if !save.stamp.isEmpty {
+            // Whatever is none was refused before.
+            let header = save.stamp.withUnsafeBytes { try? EncryptedHeader(ofStamp: $0) }
+            if let header, let problem = try problem(with: header, incarnation) { return problem }
+        }
+        guard save.fields.mayHoldEncrypted else { return nil }
+        var found: Result<ServiceError?, EncryptionRefusal> = .success(nil)
+        save.fields.puts.forEachEncryptedHeader { header in
+            do throws(EncryptionRefusal) {
+                guard let problem = try problem(with: header, incarnation) else { return true }
+                found = .success(problem)
+            } catch {
+                found = .failure(error)
+            }
+            return false
+        }
+        return try found.get()
+    }
+
+    private mutating func problem(
+        with header: EncryptedHeader, _ incarnation: UInt64
+    ) throws(EncryptionRefusal) -> ServiceError? {
+        let state: RingHeads.State
+        if let last, last.header.isShared == header.isShared, !header.isShared || last.header.treeID == header.treeID {
+            state = last.state
+        } else {
+            state = try loaded.ringHeads.state(for: header, inZone: incarnation, of: loaded.database) { [self] root in
+                loaded.database.mayLearn(ofRing: root, inZone: zone, caller)
+            }
+            last = (header, state)
+        }
+        switch state {
+        case .none: return Self.hasNoRing
+        case .due: return Self.isDue
+        case .newest(let number): return number == header.keyNumber ? nil : Self.isAnotherKey
+        }
+    }
+
+    private static let hasNoRing = ServiceError(
+        .accountTemporarilyUnavailable,
+        "there is no ring that this could be encrypted with, or it was closed: fetch the zone's ring and the tree's,"
+            + " begin one if there is none, encrypt again, and save again", detail: .keysChanged)
+    private static let isAnotherKey = ServiceError(
+        .accountTemporarilyUnavailable,
+        "the zone's ring has another key than this was encrypted with: fetch the ring, encrypt again, and save again",
+        detail: .keysChanged)
+    private static let isDue = ServiceError(
+        .accountTemporarilyUnavailable,
+        "the owner's keys were replaced since the ring's last entry: fetch the ring, have one of the owner's devices"
+            + " append the next entry, encrypt again, and save again", detail: .keysChanged)
+}
