@@ -28,7 +28,8 @@ struct SimulationTests {
         #expect(total.writesRefused > 0 && total.answeredWhileFull > 0, "\(total.figures)")
         #expect(
             total.statementsKept > 10 && total.statementsReplaced > 0 && total.statementPages > 40, "\(total.figures)")
-        #expect(total.ringEntriesKept > 3 && total.ringPages > 20, "\(total.figures)")
+        #expect(total.ringEntriesKept > 20 && total.ringPages > 50, "\(total.figures)")
+        #expect(total.encryptedChecked > 30 && total.keysRefused > 20, "\(total.figures)")
         #expect(total.backups + total.restores > 3 && total.revocations > 1, "\(total.figures)")
         #expect(
             total.assetsUploaded > 20 && total.assetsDownloaded > 2 && total.assetsChecked > 5, "\(total.figures)")

@@ -26,13 +26,16 @@ package enum EncryptedSamples {
         EncryptedHeader(treeID: tree, isShared: isShared, keyNumber: keyNumber)
     }
 
-    /// A value of one of the kinds, with any header and up to `contentBytesMax` random bytes inside.
+    /// A value of one of the kinds, with a header, any by default, and up to `contentBytesMax` random bytes inside.
     package static func random(
-        _ kinds: [FieldKind] = kinds, contentBytesMax: Int, using generator: inout SeededGenerator
+        _ kinds: [FieldKind] = kinds, header: EncryptedHeader? = nil, contentBytesMax: Int,
+        using generator: inout SeededGenerator
     ) -> FieldValue {
-        let header = EncryptedHeader(
-            treeID: .init(high: generator.next(), low: generator.next()), isShared: generator.oneIn(2),
-            keyNumber: UInt32.random(in: 1...Limits.keysPerRing, using: &generator))
+        let header =
+            header
+            ?? EncryptedHeader(
+                treeID: .init(high: generator.next(), low: generator.next()), isShared: generator.oneIn(2),
+                keyNumber: UInt32.random(in: 1...Limits.keysPerRing, using: &generator))
         let count = EncryptedHeader.valueByteCount(
             content: Int.random(in: 5...max(5, contentBytesMax), using: &generator))
         let sealed = (EncryptedHeader.byteCount..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }

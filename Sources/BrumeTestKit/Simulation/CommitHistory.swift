@@ -102,6 +102,11 @@ final class CommitHistory {
     /// The entries of rings that devices sent.
     var sentRingEntries: [[UInt8]: SentRingEntry] = [:]
 
+    /// Whether entries of rings were due behind statements.
+    var dueEntries: [EntryAndStatement: Bool] = [:]
+    /// Values and stamps of which the keys were checked.
+    var encryptedChecked = 0
+
     /// What devices sent of their keys.
     var sentStatements: [[UInt8]: [SentStatement]] = [:]
 
@@ -172,6 +177,7 @@ final class CommitHistory {
                 let isQuiet = former.map { version.isQuietChange(of: $0) } ?? false
                 if isQuiet, let former { version.shownTag = former.shownTag }
                 matcher.changed(record, in: zone, isNew ? .created : .updated)
+                checkKeys(of: version, over: former, in: zone, before: before)
                 state.zones[zone]!.put(version, record.system.name)
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
                     Touch(

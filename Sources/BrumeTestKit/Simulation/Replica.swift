@@ -15,6 +15,8 @@ struct Replica {
     var zones: [String: Zone] = [:]
     /// The tags that the device would save with; not always the latest.
     var tags: [String: [String: String]] = [:]
+    /// The numbers of the newest keys of zones, as far as the device was told.
+    var keyNumbers: [String: UInt32] = [:]
     /// What the device was told of its account's keys.
     var statements: [SharedBytes] = []
     /// Tokens of earlier times, with their zones.

@@ -8,8 +8,10 @@ internal import BrumeRandom
 /// of.
 extension SimulatedDevice {
     /// Fetches a zone's ring, and mostly makes the next entry.
-    func useRing() {
-        let zone = generator.oneIn(8) ? Names.defaultZone : generator.pick(zoneNames)
+    ///
+    /// - Parameter wanted: The zone whose newest key the device looks for; nil for any.
+    func useRing(in wanted: String? = nil) {
+        let zone = wanted ?? (generator.oneIn(8) ? Names.defaultZone : generator.pick(zoneNames))
         let sight = simulation.history.sight(of: database)
         let request = FetchRingRequest(zone: ZoneID(name: zone), after: 0)
         call(.ringsFetch, coder.encodeFetchRingRequest(request), .none) { [self] result in
@@ -28,9 +30,12 @@ extension SimulatedDevice {
                     "I1: a ring of \(page.last) entries is told, which no commit since \(seen) left")
             }
             simulation.report.ringPages += 1
+            replica.keyNumbers[zone] = page.last > 0 ? page.last : nil
             guard let statement = replica.statements.last else { return }
-            // Two at once race for one number, as those of two devices do.
-            for _ in 0..<generator.pick([0, 1, 1, 2]) { append(behind: page.entries, statement: statement, to: zone) }
+            // Two at once race for one number, as those of two devices do. Whoever only looks for the newest key
+            // mostly makes none, or all others would be behind.
+            let counts = wanted == nil ? [0, 1, 1, 2] : page.entries.isEmpty ? [1, 1, 2] : [0, 0, 1]
+            for _ in 0..<generator.pick(counts) { append(behind: page.entries, statement: statement, to: zone) }
         }
     }
 
@@ -49,6 +54,7 @@ extension SimulatedDevice {
             case .success:
                 simulation.wasAnswered()
                 simulation.report.ringEntriesKept += 1
+                replica.keyNumbers[zone] = UInt32(number)
                 let isKept = timeline.wasTrue(since: seen) { state in
                     let ring = state.ring(of: zone)
                     return ring.count >= number && ring[number - 1] == entry
@@ -112,12 +118,5 @@ extension SimulatedDevice {
                 after: chain, keys: chain.keys(of: identity), RingDraft(members: [owner])
             ).entries.last
         }
-    }
-}
-
-extension CommitHistory.State {
-    /// The entries of a zone's own ring; none where there is no zone.
-    fileprivate func ring(of zone: String) -> [SharedBytes] {
-        zones[zone].flatMap { rings[$0.incarnation] } ?? []
     }
 }

@@ -14,6 +14,7 @@ extension SimulatedDevice {
         let known = shared.zones[zone]!.records.keys.sorted()
         let names = Self.recordNames.shuffled(using: &generator)
         let count = Int.random(in: 0...3, using: &generator)
+        learnKey(ofShared: zone)
         var modification = ZoneModification<DecodedFields>(
             zone: zone, saves: names.prefix(count).map { sharedSave(of: $0, in: zone) },
             deletions: Array(names.dropFirst(count).prefix(generator.oneIn(3) ? 1 : 0)))
@@ -34,6 +35,7 @@ extension SimulatedDevice {
             key: key(of: operation, isOwn: false), device: deviceID, database: owner, policy: request.savePolicy,
             isAtomic: request.isAtomic, participant: user,
             saves: [zone.name: Dictionary(uniqueKeysWithValues: modification.saves.map { ($0.name, $0) })])
+        let sight = simulation.history.sight(of: owner)
         write(.recordsModify, coder.encodeModifyRecordsRequest(request), meant, operation: operation) {
             (coder, bytes) throws(ServiceError) in
             try coder.decodeModifyRecordsResponse(bytes)
@@ -41,6 +43,9 @@ extension SimulatedDevice {
             let timeline = simulation.history[owner]
             for (save, outcome) in zip(modification.saves, answer[0].saves) {
                 guard case .record(let record) = outcome.outcome else {
+                    if case .failure(let error) = outcome.outcome {
+                        checkRefusal(ofKeys: error, save, in: zone.name, meant: meant, since: sight)
+                    }
                     replica.tags[Self.key(zone), default: [:]][save.name] = nil
                     continue
                 }

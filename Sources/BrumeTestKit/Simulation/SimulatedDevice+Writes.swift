@@ -65,6 +65,9 @@ extension SimulatedDevice {
         let modifications = zones.map { randomModification(of: $0, isPublic: isPublic) }
             .filter { !$0.saves.isEmpty || !$0.deletions.isEmpty }
         if modifications.isEmpty { return }
+        if !isPublic, let zone = zones.first(where: { replica.keyNumbers[$0] == nil }), generator.oneIn(4) {
+            keysChanged(in: zone)
+        }
         var request = ModifyRecordsRequest<DecodedFields>(
             database: isPublic ? .public : .private, savePolicy: policy, isAtomic: isAtomic, operationID: operation,
             zones: modifications)
@@ -81,6 +84,7 @@ extension SimulatedDevice {
                             })
                     )
                 }))
+        let sight = simulation.history.sight(of: meant.database)
         if simulation.options.brokenPromise == .ignoresTags { request.savePolicy = .changedKeys }
         if simulation.options.brokenPromise == .ignoresAtomicity { request.isAtomic = false }
         write(.recordsModify, coder.encodeModifyRecordsRequest(request), meant, operation: operation) {
@@ -89,7 +93,7 @@ extension SimulatedDevice {
         } then: { [self] answer, sequence in
             for (modification, result) in zip(modifications, answer) {
                 check(
-                    result, of: modification, meant: meant, sequence: sequence, isPublic: isPublic)
+                    result, of: modification, meant: meant, sequence: sequence, since: sight, isPublic: isPublic)
             }
         }
     }
@@ -118,7 +122,8 @@ extension SimulatedDevice {
         if generator.oneIn(4) {
             fields["l"] = .strings(Array(RandomPredicate.labels.shuffled(using: &generator)[..<2]))
         }
-        if !isPublic { addEncrypted(to: &fields) }
+        let header = isPublic ? nil : randomHeader(in: zone)
+        if !isPublic { addEncrypted(header, to: &fields) }
         if !isPublic, generator.oneIn(2), let asset = randomAsset(for: zone) { fields["a"] = .asset(asset) }
         if !isPublic, generator.oneIn(12) { fields["a"] = .some(nil) }
         var parent = ParentChange.unchanged
@@ -137,17 +142,20 @@ extension SimulatedDevice {
         }
         let known = isPublic ? "public" : zone
         let tag = generator.oneIn(8) ? "" : replica.tags[known]?[name] ?? ""
-        let stamp = !isPublic && generator.oneIn(4) ? EncryptedSamples.stamp(filler: generator.pick([1, 2, 3])) : []
+        var stamp: [UInt8] = []
+        if let header, generator.oneIn(3) { stamp = EncryptedSamples.stamp(header, filler: generator.pick([1, 2, 3])) }
         return RecordSave(name: name, type: "Note", changeTag: tag, parent: parent, stamp: stamp, fields: fields)
     }
 
     /// Values in the form of encrypted ones; what is in them is nobody's concern here.
-    private func addEncrypted(to fields: inout DecodedFields) {
-        if generator.oneIn(3) {
-            fields["e"] = EncryptedSamples.random([.string], contentBytesMax: 900, using: &generator)
+    private func addEncrypted(_ header: EncryptedHeader?, to fields: inout DecodedFields) {
+        if let header, generator.oneIn(2) {
+            fields["e"] = EncryptedSamples.random(
+                [.string], header: header, contentBytesMax: 900, using: &generator)
         }
-        if generator.oneIn(6) {
-            fields["es"] = EncryptedSamples.random([.strings, .emptyList], contentBytesMax: 90, using: &generator)
+        if let header, generator.oneIn(4) {
+            fields["es"] = EncryptedSamples.random(
+                [.strings, .emptyList], header: header, contentBytesMax: 90, using: &generator)
         }
         if generator.oneIn(12) { fields["e"] = .some(nil) }
     }
@@ -160,7 +168,7 @@ extension SimulatedDevice {
 
     private func check(
         _ result: ZoneModificationResult<Record>, of modification: ZoneModification<DecodedFields>,
-        meant: OperationRequest, sequence: UInt64?, isPublic: Bool
+        meant: OperationRequest, sequence: UInt64?, since sight: CommitHistory.Sight, isPublic: Bool
     ) {
         let zone = modification.zone.name
         let timeline = simulation.history[meant.database]
@@ -187,6 +195,7 @@ extension SimulatedDevice {
             case .failure(let error):
                 failures += 1
                 replica.tags[known, default: [:]][save.name] = nil
+                checkRefusal(ofKeys: error, save, in: zone, meant: meant, since: sight)
                 guard error.code == .serverRecordChanged else { continue }
                 guard let record = error.serverRecord.flatMap({ CommitHistory.decode(SharedBytes($0)) }) else {
                     simulation.violated("I6: the loser of a race for \(save.name) does not get the server's record")
@@ -203,6 +212,7 @@ extension SimulatedDevice {
             case .deferred: simulation.violated("a save was deferred")
             }
         }
+        if result.saves.contains(where: \.isOfOldKeys) { keysChanged(in: zone) }
         // What touches a share is atomic, whatever was asked.
         if meant.isAtomic || !modification.shares.isEmpty, zone != Names.defaultZone, failures > 0 {
             let isTouched = sequence.map { timeline.commits[Int($0)].zones.contains(zone) } ?? false
@@ -215,5 +225,11 @@ extension SimulatedDevice {
     /// Notes that a client saw the commit that a change tag names.
     func saw(_ tag: String, of id: DatabaseID) {
         if let sequence = simulation.history[id].sequenceOfTag[tag] { simulation.history.saw(sequence, of: id) }
+    }
+}
+
+extension SaveResult {
+    fileprivate var isOfOldKeys: Bool {
+        if case .failure(let error) = outcome { error.detail == .keysChanged } else { false }
     }
 }

@@ -72,6 +72,10 @@ package struct SimulationReport: Sendable {
     package var ringEntriesKept = 0
     package var ringEntriesTooLate = 0
     package var ringPages = 0
+    /// Encrypted values and stamps in commits.
+    package var encryptedChecked = 0
+    /// Saves that were refused for their keys.
+    package var keysRefused = 0
     /// First statements that were there before.
     package var statementsHeldBack = 0
     /// Statements that another device's came before.
@@ -125,6 +129,8 @@ package struct SimulationReport: Sendable {
         ringEntriesKept += other.ringEntriesKept
         ringEntriesTooLate += other.ringEntriesTooLate
         ringPages += other.ringPages
+        encryptedChecked += other.encryptedChecked
+        keysRefused += other.keysRefused
         statementsTooLate += other.statementsTooLate
         assetsUploaded += other.assetsUploaded
         assetsDownloaded += other.assetsDownloaded
@@ -153,6 +159,7 @@ package struct SimulationReport: Sendable {
             + "statements kept \(statementsKept), in the place of others \(statementsReplaced), "
             + "there before \(statementsHeldBack), too late \(statementsTooLate), pages of them \(statementPages), "
             + "entries of rings kept \(ringEntriesKept), too late \(ringEntriesTooLate), pages of them \(ringPages), "
+            + "values encrypted \(encryptedChecked), refused for their keys \(keysRefused), "
             + "recounts \(audits), events \(events)"
     }
 }

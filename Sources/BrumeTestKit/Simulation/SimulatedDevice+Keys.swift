@@ -1,0 +1,70 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeRandom
+
+/// Which keys a device encrypts with: the newest of each zone's ring, as far as it was told.
+extension SimulatedDevice {
+    /// What the values and the stamp of a save are encrypted with; nil for a save without any.
+    ///
+    /// A device that knows of no ring, or that is told that the keys changed, fetches it. Now and then one encrypts
+    /// with a key that is not the newest, or a tree's that has no ring: the server has to refuse that.
+    func randomHeader(in zone: String) -> EncryptedHeader? {
+        guard let number = replica.keyNumbers[zone] else {
+            guard generator.oneIn(12) else { return nil }
+            return header(1, isShared: false)
+        }
+        if generator.oneIn(3) { return nil }
+        if generator.oneIn(24) { return header(number, isShared: true) }
+        return header(generator.oneIn(24) ? generator.pick([1, number + 1]) : number, isShared: false)
+    }
+
+    private func header(_ number: UInt32, isShared: Bool) -> EncryptedHeader {
+        EncryptedHeader(
+            treeID: .init(high: generator.next(), low: generator.next()), isShared: isShared, keyNumber: number)
+    }
+
+    /// What whoever takes part in another's zone was told of its key by those who let them in.
+    func learnKey(ofShared zone: ZoneID) {
+        let key = Self.key(zone)
+        // Those with whom single records are shared have no key of the zone, and sometimes try all the same.
+        guard shared.zones[zone]?.records[Names.zoneShare] != nil || generator.oneIn(8) else {
+            return replica.keyNumbers[key] = nil
+        }
+        if generator.oneIn(4) { return }
+        let ring = simulation.history[simulation.privateDatabase(of: zone.owner)].states.last!.ring(of: zone.name)
+        replica.keyNumbers[key] = ring.isEmpty ? nil : UInt32(ring.count)
+    }
+
+    /// Checks a refusal of a save for its keys against what the server had since the save was sent.
+    func checkRefusal(
+        ofKeys error: ServiceError, _ save: RecordSave<DecodedFields>, in zone: String, meant: OperationRequest,
+        since sight: CommitHistory.Sight
+    ) {
+        guard error.detail == .keysChanged else { return }
+        simulation.report.keysRefused += 1
+        if error.code != .accountTemporarilyUnavailable || error.message.isEmpty {
+            simulation.violated("I17: a save is refused for its keys with \(error.code): \(error.message)")
+        }
+        let timeline = simulation.history[meant.database]
+        // What was answered before a backup was restored is remembered, and what led to it may be lost.
+        guard timeline.isOfThisEra(sight) else { return }
+        let headers = CommitHistory.headers(of: save)
+        let isExplained = timeline.wasTrue(since: timeline.start(of: sight)) { state in
+            if let user = meant.participant,
+                state.zones[zone]?.records[Names.zoneShare]?.share?.participant(ofUser: user) == nil
+            {
+                return true
+            }
+            return headers.contains { simulation.history.problem(with: $0, in: zone, of: state) != nil }
+        }
+        if !isExplained {
+            simulation.violated("I17: \(save.name) is refused, and is of the newest key: \(error.message)")
+        }
+    }
+
+    /// A save was refused for its keys: the ring has to be fetched, and maybe to get another entry.
+    func keysChanged(in zone: String) {
+        replica.keyNumbers[zone] = nil
+        if replica.statements.isEmpty || generator.oneIn(3) { useStatements() } else { useRing(in: zone) }
+    }
+}
