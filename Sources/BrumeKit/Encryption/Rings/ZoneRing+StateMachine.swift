@@ -22,8 +22,7 @@ struct ZoneRingStateMachine: Sendable {
     enum Outcome: Sendable {
         /// Nil where the zone has none.
         case ring(KnownRing?)
-        /// The server took an entry of another device, or knows newer keys of the account: look at these, and begin
-        /// anew.
+        /// The server took an entry of another device, or knows newer keys of the account: fetch these, and begin anew.
         case again
         case failed(ZoneRingFailure)
     }
@@ -57,11 +56,16 @@ struct ZoneRingStateMachine: Sendable {
     private var kept: KeptRing
     /// Whether the server is asked even where what is kept would do.
     private let asksServer: Bool
+    /// Whether the server was asked for the account's statements just now.
+    private let hasNewestIdentity: Bool
     private var phase = Phase.idle
     private var rounds = 0
 
-    init(goal: Goal, kept: KeptRing, identity: Identity, zone: String, asksServer: Bool) {
+    init(
+        goal: Goal, kept: KeptRing, identity: Identity, zone: String, asksServer: Bool, hasNewestIdentity: Bool
+    ) {
         (self.goal, self.kept, self.identity, self.zone, self.asksServer) = (goal, kept, identity, zone, asksServer)
+        self.hasNewestIdentity = hasNewestIdentity
         var statements = StatementDirectory()
         statements.add(identity.chain)
         self.statements = statements
@@ -148,6 +152,10 @@ struct ZoneRingStateMachine: Sendable {
             case .forked: return fail(.forked)
             }
         } catch {
+            // Another device may have used keys of the account that are newer than those that are known here.
+            if error == .brokenChain, !hasNewestIdentity, shown.contains(where: namesUnknownStatement) {
+                return .finish(.again)
+            }
             return fail(error == .newer ? .newer : .malformed("the zone's ring has an entry that breaks its rules"))
         }
     }
@@ -236,6 +244,11 @@ struct ZoneRingStateMachine: Sendable {
     private func isOfIdentity(_ ring: KnownRing) -> Bool {
         guard let owner = ring.chain.head.member(named: user) else { return false }
         return identity.chain.statement(of: owner.statementHash) != nil
+    }
+
+    private func namesUnknownStatement(_ signed: SignedRingEntry) -> Bool {
+        guard let owner = signed.entry.member(named: user) else { return false }
+        return identity.chain.statement(of: owner.statementHash) == nil
     }
 
     private func ringName(id: [UInt8]) throws(EncryptionRefusal) -> RingName {

@@ -20,18 +20,21 @@ struct ZoneRingDriver: Sendable {
     ) async throws(CKError) -> (ring: KnownRing, identity: Identity)? {
         let folder = try await folders.folder(of: account)
         var asksServer = asksServer
+        var hasNewestIdentity = false
         for _ in 0..<KeyLimits.attemptsMax {
             guard let identity = try await identity(goal, for: account) else { return nil }
             let loaded = try await folders.use(folder) { () throws(KeyFolderProblem) in
                 try folder.loadRing(zone: zone)
             }
             let machine = Machine(
-                goal: goal, kept: loaded.kept, identity: identity, zone: zone, asksServer: asksServer)
+                goal: goal, kept: loaded.kept, identity: identity, zone: zone, asksServer: asksServer,
+                hasNewestIdentity: hasNewestIdentity)
             switch try await run(machine, zone: zone, over: loaded.head, in: folder, for: account, options) {
             case .ring(let ring): return ring.map { ($0, identity) }
             case .again:
                 account.keys.statementsMayHaveChanged()
                 asksServer = true
+                hasNewestIdentity = true
             case .failed(let failure): throw failure.error(zone: zone)
             case nil: break
             }

@@ -1,0 +1,159 @@
+import BrumeEncryption
+import BrumeModel
+import BrumeTestKit
+import Testing
+
+@testable import BrumeKit
+
+@Suite("The file of a zone's ring")
+struct RingFileTests {
+    let folder: TestFolder
+    let desk = RingDesk()
+    let phone: RingDevice
+
+    init() throws {
+        folder = try TestFolder()
+        phone = RingDevice("phone", at: desk, stateFolder: folder.file("phone"))
+    }
+
+    private var place: KeyPlace { phone.folder.place }
+
+    /// A ring of some entries.
+    private func ring(_ count: Int) throws -> KnownRing {
+        for _ in 0..<count {
+            _ = try phone.sealed("word")
+            _ = try phone.keys.code(.replaceCode)
+            phone.restart()
+        }
+        return try #require(try phone.kept().known)
+    }
+
+    /// A ring of which the owner ended a branch.
+    private func joined() throws -> KnownRing {
+        var known = try ring(3)
+        try phone.lookAtKeys()
+        let identity = try #require(phone.identity)
+        var statements = StatementDirectory()
+        statements.add(identity.chain)
+        let before = RingChain(kept: Array(known.chain.entries.prefix(1)))
+        var draft = RingDraft(after: before.head, statements: statements)
+        draft.otherBranch = known.chain.head.hash
+        let author = RingAuthor(user: desk.scope.account, identity: identity.keys, statements: statements)
+        let other = try author.next(after: before, keys: before.keys(of: identity), draft)
+        #expect(try known.meet(other.entries, statements: statements) == .joined)
+        return known
+    }
+
+    /// All that a device can know of a zone.
+    private func states() throws -> [KeptRing] {
+        let ring = try joined()
+        let id = ring.chain.head.ring.place.ringID
+        let others = (1...3).map { [UInt8](repeating: $0, count: Place.ringIDBytes) }
+        return [
+            KeptRing(), KeptRing(isOver: true), KeptRing(lives: ZoneLives(ringIDs: others)),
+            KeptRing(known: ring, lives: ZoneLives(ringIDs: [id])),
+            KeptRing(known: ring, lives: ZoneLives(ringIDs: others + [id]), isOver: true),
+            KeptRing(
+                known: ring,
+                lives: ZoneLives(ringIDs: [[UInt8]](repeating: id, count: KeyLimits.zoneLivesMax))),
+        ]
+    }
+
+    private func encoded(_ kept: KeptRing) -> [UInt8] {
+        RingFile.encode(kept, zone: desk.zone, place: place).bytes
+    }
+
+    private func refusal(_ bytes: [UInt8]) -> KeyFile.Refusal? {
+        do throws(KeyFile.Refusal) {
+            _ = try RingFile.decode(bytes, zone: desk.zone, place: place)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("gives back what was put into it, ended branches and earlier lives included")
+    func roundTrip() throws {
+        for kept in try states() {
+            let bytes = encoded(kept)
+            let read = try RingFile.decode(bytes, zone: desk.zone, place: place)
+            #expect(read.lives == kept.lives && read.isOver == kept.isOver)
+            #expect(read.known?.chain.entries == kept.known?.chain.entries)
+            #expect(read.known?.endedBranches.map(\.entries) == kept.known?.endedBranches.map(\.entries))
+            #expect(encoded(read) == bytes)
+        }
+    }
+
+    @Test("is damaged with any byte flipped, cut or added")
+    func damage() throws {
+        let ring = try ring(1)
+        let lives = ZoneLives(ringIDs: [ring.chain.head.ring.place.ringID])
+        for kept in [KeptRing(), KeptRing(known: ring, lives: lives)] {
+            let whole = encoded(kept)
+            for index in whole.indices {
+                var bytes = whole
+                bytes[index] ^= 1 << (index % 8)
+                #expect(refusal(bytes) == (index == 0 ? .newer : .damaged), "byte \(index)")
+                #expect(refusal(Array(whole.prefix(index))) == .damaged, "\(index) bytes")
+            }
+            #expect(refusal(whole + [0]) == .damaged)
+        }
+    }
+
+    /// A file of which the checksum is right, as a bug or another version could write it.
+    private func file(_ write: (inout KeyFileWriter) -> Void) -> [UInt8] {
+        var bytes = place.bytes
+        withUnsafeBytes(of: UInt32(desk.zone.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
+        var writer = KeyFileWriter(kind: RingFile.kind, capacity: 1024)
+        write(&writer)
+        writer.finish(place: bytes + desk.zone.utf8)
+        return writer.bytes
+    }
+
+    @Test("with more than a device keeps, or entries that are no ring, is damaged")
+    func limits() throws {
+        let ring = try joined()
+        let entries = ring.chain.entries.map(\.bytes)
+        func file(
+            flag: UInt8 = 0, lives: UInt32 = 0, branches: UInt32? = nil, count: UInt32? = nil,
+            _ chains: [[[UInt8]]] = []
+        ) -> [UInt8] {
+            self.file { writer in
+                writer.write(u8: flag)
+                writer.write(u32: lives)
+                writer.write(u32: branches ?? UInt32(chains.count))
+                for chain in chains {
+                    writer.write(u32: count ?? UInt32(chain.count))
+                    for entry in chain { writer.write(counted: entry) }
+                }
+            }
+        }
+        #expect(refusal(file()) == nil && refusal(file([entries])) == nil)
+        #expect(refusal(file([entries, ring.endedBranches[0].entries.map(\.bytes)])) == nil)
+        let bad = [
+            file(flag: 2), file(lives: UInt32(KeyLimits.zoneLivesMax) + 1), file(lives: .max),
+            file(branches: UInt32(KeyLimits.ringBranchesMax) + 1), file(branches: .max), file(branches: 1),
+            file(count: UInt32(KeyLimits.ringEntriesMax) + 1, [entries]), file(count: 1, [entries]),
+            file([[]]), file([Array(entries.reversed())]), file([[entries[1]]]), file([[entries[0], entries[0]]]),
+            file([[[1]]]), file([entries, []]),
+        ]
+        for (index, bytes) in bad.enumerated() { #expect(refusal(bytes) == .damaged, "file \(index)") }
+    }
+
+    @Test("of a ring of another zone or owner is damaged, whatever its checksum says")
+    func otherRing() throws {
+        let kept = KeptRing(known: try ring(1))
+        let places = [
+            ("_bob", "iCloud.test", "development"), ("_ada", "other", "development"),
+            ("_ada", "iCloud.test", "production"),
+        ].map { account, container, environment in
+            KeyPlace(
+                server: place.server,
+                scope: IdentityScope(account: account, container: container, environment: environment))
+        }
+        for (zone, place) in places.map({ (desk.zone, $0) }) + [("Other", place)] {
+            let bytes = RingFile.encode(kept, zone: zone, place: place).bytes
+            #expect(throws: KeyFile.Refusal.damaged) { try RingFile.decode(bytes, zone: zone, place: place) }
+        }
+    }
+}
