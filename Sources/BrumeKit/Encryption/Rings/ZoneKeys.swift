@@ -9,7 +9,7 @@ struct ZoneKeys: Sendable {
     let newest: UInt32
     /// The identity that opened them.
     let identity: PublicKeys
-    /// Whether new values may take the newest key: nobody has it who is out.
+    /// Whether new values may take the newest key: it is here, and nobody has it who is out.
     let isForWriting: Bool
     /// The ring's, and those of branches that its owner ended, whose numbers are those of other keys.
     private let keyrings: [RingKeyring]
@@ -20,8 +20,8 @@ struct ZoneKeys: Sendable {
         isPerZone = head.isPerZone
         newest = head.number
         self.identity = identity.keys.publicKeys
-        isForWriting = ring.namesKeys(of: identity)
         keyrings = ([ring.chain] + ring.endedBranches).map { $0.keys(of: identity) }
+        isForWriting = head.namesKeys(of: identity) && keyrings[0].current != nil
     }
 
     /// The tree of a record, by the name of its root.
@@ -46,10 +46,18 @@ struct ZoneKeys: Sendable {
 }
 
 extension KnownRing {
-    /// Whether the last entry hands its key to the account's keys as they are now, and not to those from before a
-    /// device was removed.
+    /// Whether new values may take the newest key. Where it is missing, as in an entry whose box does not open, another
+    /// one is made.
+    func isForWriting(by identity: Identity) -> Bool {
+        chain.head.namesKeys(of: identity) && chain.keys(of: identity).current != nil
+    }
+}
+
+extension RingEntry {
+    /// Whether it hands its key to the account's keys as they are now, and not to those from before a device was
+    /// removed.
     func namesKeys(of identity: Identity) -> Bool {
-        let owner = chain.head.member(named: identity.statement.scope.account)
+        let owner = member(named: identity.statement.scope.account)
         return owner.flatMap { identity.chain.statement(of: $0.statementHash) }?.keys == identity.keys.publicKeys
     }
 }

@@ -74,7 +74,7 @@ struct ZoneRingStateMachine: Sendable {
     // MARK: Events
 
     mutating func started() -> Action {
-        guard !asksServer, let ring = current, goal == .read || ring.namesKeys(of: identity) else { return fetch() }
+        guard !asksServer, let ring = current, goal == .read || ring.isForWriting(by: identity) else { return fetch() }
         return finish(ring)
     }
 
@@ -114,10 +114,12 @@ struct ZoneRingStateMachine: Sendable {
 
     /// The server refused the entry of the last action, for what it is or for what it has.
     mutating func appendRefused() -> Action {
-        guard case .givingBack(let rest) = phase else { return .finish(.again) }
-        // The server has no part of it: with other keys of the account by now, only a new ring goes on.
-        guard rest.first?.entry.number == 1 else { return .finish(.again) }
-        return goal == .read ? .finish(.ring(nil)) : begin()
+        guard case .givingBack(let rest) = phase, let entry = rest.first?.entry, let ring = current,
+            !entry.namesKeys(of: identity)
+        else { return .finish(.again) }
+        // Its keys were replaced since, and no server takes it any more.
+        if goal == .read { return .finish(.ring(ring)) }
+        return entry.number == 1 ? begin() : goOn(ring, before: entry.number)
     }
 
     /// What was to be kept is kept.
@@ -176,7 +178,7 @@ struct ZoneRingStateMachine: Sendable {
 
     private mutating func proceed() -> Action {
         guard let ring = current else { preconditionFailure("a ring that was just met is of another identity") }
-        return goal == .read || ring.namesKeys(of: identity) ? finish(ring) : rotate(ring)
+        return goal == .read || ring.isForWriting(by: identity) ? finish(ring) : rotate(ring)
     }
 
     private mutating func fetch() -> Action {
@@ -199,11 +201,13 @@ struct ZoneRingStateMachine: Sendable {
 
     /// Makes the zone's ring.
     private mutating func begin() -> Action {
+        // One that no server takes any more is followed by one of the same scope.
+        let isPerZone = goal == .writePerZone || current?.chain.head.isPerZone == true
         do throws(EncryptionRefusal) {
             let owner = RingMember(user: user, statementHash: identity.statement.hash, role: .owner)
             return send(
                 try author.begin(
-                    ringName(id: Place.newRingID()), isPerZone: goal == .writePerZone, RingDraft(members: [owner])))
+                    ringName(id: Place.newRingID()), isPerZone: isPerZone, RingDraft(members: [owner])))
         } catch {
             preconditionFailure("a zone's first entry breaks a rule: \(error)")
         }
@@ -214,6 +218,20 @@ struct ZoneRingStateMachine: Sendable {
         do throws(EncryptionRefusal) {
             let draft = RingDraft(after: ring.chain.head, statements: statements)
             return send(try author.next(after: ring.chain, keys: ring.chain.keys(of: identity), draft))
+        } catch {
+            return fail(.full)
+        }
+    }
+
+    /// Goes on with the ring as the server has it, with an entry that says where the known one ended: its keys are
+    /// still read with.
+    private mutating func goOn(_ ring: KnownRing, before number: UInt32) -> Action {
+        guard ring.endedBranches.count + 2 <= KeyLimits.ringBranchesMax else { return fail(.full) }
+        do throws(EncryptionRefusal) {
+            let chain = RingChain(kept: Array(ring.chain.entries.prefix(Int(number) - 1)))
+            var draft = RingDraft(after: chain.head, statements: statements)
+            draft.otherBranch = ring.chain.head.hash
+            return send(try author.next(after: chain, keys: chain.keys(of: identity), draft))
         } catch {
             return fail(.full)
         }

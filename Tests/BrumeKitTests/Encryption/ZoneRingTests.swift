@@ -1,0 +1,521 @@
+import BrumeModel
+import BrumeSystem
+import BrumeTestKit
+import Testing
+
+@testable import BrumeEncryption
+@testable import BrumeKit
+
+/// What a device does about the ring of a zone, beside a server that the test has in its hands.
+@Suite("A zone's ring")
+struct ZoneRingTests {
+    let folder: TestFolder
+    let desk = RingDesk()
+
+    init() throws { folder = try TestFolder() }
+
+    private func device(_ name: String) -> RingDevice {
+        RingDevice(name, at: desk, stateFolder: folder.file(name))
+    }
+
+    /// A phone and a laptop that have the account's keys.
+    private func devices() throws -> (phone: RingDevice, laptop: RingDevice) {
+        let (phone, laptop) = (device("phone"), device("laptop"))
+        let code = try #require(try phone.keys.code(.takeCode))
+        try laptop.keys.run(.useCode(code))
+        return (phone, laptop)
+    }
+
+    /// Takes the keys from a device.
+    private func remove(_ device: RingDevice, by other: RingDevice) throws {
+        try other.keys.run(.removeDevice(#require(try device.keys.ownKeys)))
+        other.restart()
+    }
+
+    /// Gives the account other keys.
+    private func replaceKeys(by device: RingDevice) throws {
+        _ = try #require(try device.keys.code(.replaceCode))
+        device.restart()
+    }
+
+    private func headHash(_ device: RingDevice) throws -> [UInt8]? { try device.kept().known?.chain.head.hash }
+
+    private func isMalformed(_ failure: ZoneRingFailure?) -> Bool {
+        if case .malformed = failure { true } else { false }
+    }
+
+    // MARK: Making and taking it
+
+    @Test("is made by the first device that encrypts something, and taken by the second")
+    func first() throws {
+        let (phone, laptop) = try devices()
+        #expect(try phone.run(.read) == nil && desk.entries.isEmpty)
+        #expect(try phone.loaded().head == nil)
+        let value = try phone.sealed("word")
+        #expect(desk.entries.count == 1)
+        #expect(try laptop.opened(value) == "word")
+        let other = try laptop.sealed("words")
+        #expect(desk.entries.count == 1)
+        #expect(try phone.opened(other) == "words" && headHash(phone) == headHash(laptop))
+        phone.restart()
+        let fetches = desk.fetchCount
+        #expect(try phone.opened(value) == "word" && phone.opened(other) == "words")
+        _ = try phone.sealed("word")
+        #expect(desk.fetchCount == fetches)
+    }
+
+    @Test("makes the account's keys where there are none, but not for reading")
+    func makesKeys() throws {
+        let phone = device("phone")
+        #expect(try phone.run(.read) == nil && desk.statements.statements.isEmpty)
+        let value = try phone.sealed("word")
+        #expect(desk.statements.statements.count == 1)
+        #expect(try phone.opened(value) == "word")
+    }
+
+    @Test("that two devices make at once is the first one's, with whose key the second encrypts")
+    func race() throws {
+        let (phone, laptop) = try devices()
+        var first: [UInt8] = []
+        desk.isOvertakenBy = { first = try laptop.sealed("first") }
+        let second = try phone.sealed("second")
+        #expect(desk.entries.count == 1)
+        #expect(try phone.opened(first) == "first" && laptop.opened(second) == "second")
+        #expect(try headHash(phone) == headHash(laptop) && phone.kept().lives.ringIDs.count == 1)
+    }
+
+    // MARK: New keys
+
+    @Test("gets a new key by the first save after a device was removed, and none by reading")
+    func removedDevice() throws {
+        let (phone, laptop) = try devices()
+        let before = try phone.sealed("before")
+        #expect(try laptop.opened(before) == "before")
+        try remove(phone, by: laptop)
+        #expect(try laptop.opened(before) == "before" && desk.entries.count == 1)
+        let after = try laptop.sealed("after")
+        #expect(desk.entries.count == 2)
+        #expect(try ValueHeader(of: after).keyNumber == 2)
+        #expect(try laptop.opened(before) == "before" && laptop.opened(after) == "after")
+        // The phone is asked nothing any more, and has the first key alone.
+        #expect(try phone.opened(before) == "before" && phone.opened(after) == nil)
+        _ = try laptop.sealed("again")
+        #expect(desk.entries.count == 2)
+    }
+
+    @Test("gets a new key once where two devices find that it needs one")
+    func rotationRace() throws {
+        let (phone, laptop) = try devices()
+        let before = try phone.sealed("before")
+        _ = try laptop.sealed("before, too")
+        try replaceKeys(by: phone)
+        laptop.restart()
+        var first: [UInt8] = []
+        desk.isOvertakenBy = { first = try laptop.sealed("first") }
+        let second = try phone.sealed("second")
+        #expect(desk.entries.count == 2)
+        for device in [phone, laptop] {
+            #expect(try [before, first, second].map(device.opened) == ["before", "first", "second"])
+        }
+    }
+
+    @Test("is not written for by a device that does not know yet that the account has other keys")
+    func staleIdentity() throws {
+        let (phone, laptop) = try devices()
+        _ = try phone.sealed("before")
+        _ = try laptop.sealed("before")
+        try replaceKeys(by: phone)
+        let new = try phone.sealed("new")
+        // What the server refuses is encrypted again once it was asked.
+        _ = try laptop.run(.write, asksServer: true)
+        #expect(try laptop.opened(new) == "new")
+        #expect(try ValueHeader(of: laptop.sealed("newer")).keyNumber == 2)
+    }
+
+    @Test("gets a new key where the box of the newest does not open, and keeps the earlier ones")
+    func missingKey() throws {
+        let (phone, laptop) = try devices()
+        let value = try phone.sealed("word")
+        let identity = try #require(phone.identity)
+        let chain = try #require(try phone.kept().known).chain
+        var statements = StatementDirectory()
+        statements.add(identity.chain)
+        let draft = RingDraft(after: chain.head, statements: statements)
+        let next = try RingAuthor(user: desk.scope.account, identity: identity.keys, statements: statements)
+            .next(after: chain, keys: chain.keys(of: identity), draft).entries[1]
+        let boxes = next.boxes.map { $0.map { $0 ^ 1 } }
+        let signature = identity.keys.sign(SignedRingEntry.message(next.entry, boxes: boxes))
+        desk.entries.append(
+            SharedBytes(SignedRingEntry(entry: next.entry, signature: signature, boxes: boxes).bytes))
+        #expect(try laptop.opened(value) == "word" && desk.entries.count == 2)
+        let new = try laptop.sealed("new")
+        #expect(try desk.entries.count == 3 && ValueHeader(of: new).keyNumber == 3)
+        #expect(try laptop.opened(value) == "word")
+        phone.restart()
+        #expect(try phone.opened(new) == "new" && phone.opened(value) == "word")
+    }
+
+    @Test("that is to be made by a device with old keys of the account is made with the new ones")
+    func staleFirst() throws {
+        let (phone, laptop) = try devices()
+        try laptop.lookAtKeys()
+        try replaceKeys(by: phone)
+        let value = try laptop.sealed("word")
+        #expect(desk.entries.count == 1)
+        #expect(try phone.opened(value) == "word")
+    }
+
+    // MARK: A server that was restored
+
+    @Test("is given back to a server that lacks all of it, or the newest entries, by reading as by writing")
+    func restored() throws {
+        for goal in [ZoneRingStateMachine.Goal.read, .write] {
+            let (phone, _) = try devices()
+            let values = try (1...3).map { number in
+                if number > 1 { try replaceKeys(by: phone) }
+                return try phone.sealed("\(number)")
+            }
+            let all = desk.entries
+            #expect(all.count == 3)
+            desk.entries = Array(all.prefix(2))
+            try phone.run(goal, asksServer: true)
+            let isGivenBack = desk.entries == all
+            #expect(isGivenBack)
+            #expect(try values.map(phone.opened) == ["1", "2", "3"])
+            try reset()
+        }
+        let (phone, laptop) = try devices()
+        let value = try phone.sealed("word")
+        let all = desk.entries
+        desk.entries = []
+        // The laptop has no ring to give back, and must not make one beside it: it is not asked to write here.
+        #expect(try laptop.run(.read) == nil)
+        try phone.run(.read, asksServer: true)
+        let isGivenBack = desk.entries == all
+        #expect(isGivenBack)
+        #expect(try laptop.opened(value) == "word")
+    }
+
+    private func reset() throws {
+        desk.entries = []
+        desk.statements.statements = []
+        for name in ["phone", "laptop"] { try FileSystem.removeTree(folder.file(name)) }
+    }
+
+    @Test("goes on where a restored server can't take the lost entries any more, and nothing is lost")
+    func restoredAcrossTwoRemovals() throws {
+        let (phone, laptop) = try devices()
+        var values = [try phone.sealed("1")]
+        for number in 2...4 {
+            try replaceKeys(by: phone)
+            values.append(try phone.sealed("\(number)"))
+        }
+        laptop.restart()
+        #expect(try laptop.opened(values[3]) == "4")
+        let texts = ["1", "2", "3", "4"]
+        for count in [2, 1] {
+            // Entries are taken with the account's newest keys alone.
+            desk.entries = Array(desk.entries.prefix(count))
+            #expect(try values.map(phone.opened) == texts.prefix(values.count).map { $0 })
+            #expect(desk.entries.count == count)
+            phone.restart()
+            #expect(try phone.run(.read, asksServer: true) != nil)
+            let value = try phone.zoneKeys(.write, asksServer: true).map { keys in
+                let cipher = try #require(keys.cipher(root: "page"))
+                return cipher.record(named: "page", type: "Page").seal(
+                    Array("new".utf8), field: "text", valueType: "STRING")
+            }
+            for device in [phone, laptop] {
+                #expect(try device.opened(#require(value)) == "new")
+                #expect(try values.map(device.opened) == texts.prefix(values.count).map { $0 })
+                #expect(try ValueHeader(of: device.sealed("newer")).keyNumber == UInt32(count + 1))
+            }
+            #expect(desk.entries.count == count + 1)
+        }
+    }
+
+    @Test("stays readable where a server has lost it and takes nothing back")
+    func lostForGood() throws {
+        let (phone, _) = try devices()
+        let value = try phone.sealed("word")
+        try replaceKeys(by: phone)
+        desk.entries = []
+        phone.restart()
+        #expect(try phone.run(.read, asksServer: true) != nil)
+        #expect(try phone.opened(value) == "word" && desk.entries.isEmpty)
+        // A save makes another ring: nobody else could go on with this one.
+        let new = try phone.sealed("new")
+        #expect(desk.entries.count == 1)
+        #expect(try phone.opened(new) == "new")
+    }
+
+    // MARK: A server that lies
+
+    @Test("is not written with where the server shows another one, and what is known of it is still read")
+    func fork() throws {
+        let (phone, laptop) = try devices()
+        let first = try phone.sealed("first")
+        #expect(try laptop.opened(first) == "first")
+        let before = desk.entries
+        try replaceKeys(by: phone)
+        let second = try phone.sealed("second")
+        let branch = desk.entries
+        laptop.restart()
+        desk.entries = before
+        let other = try laptop.sealed("other")
+        #expect(desk.entries.count == 2)
+        for (device, known, unknown) in [(phone, [first, second], other), (laptop, [first, other], second)] {
+            desk.entries = device === phone ? desk.entries : branch
+            #expect(try device.failure(.write) == .forked)
+            for value in known { #expect(try device.zoneKeys(.read)?.ciphers(ValueHeader(of: value)).isEmpty == false) }
+            #expect(try device.failure(.read) == .forked)
+            let keys = try #require(try device.zoneKeys(.read))
+            let record = keys.ciphers(try ValueHeader(of: unknown)).map { $0.record(named: "page", type: "Page") }
+            #expect(record.allSatisfy { (try? $0.open(unknown, field: "text", valueType: "STRING")) == nil })
+        }
+    }
+
+    @Test("of an earlier life of the zone that a server shows again is refused")
+    func earlierLife() throws {
+        let (phone, _) = try devices()
+        let old = try phone.sealed("old")
+        let first = desk.entries
+        desk.entries = []
+        try phone.zoneWasDeleted()
+        let new = try phone.sealed("new")
+        #expect(desk.entries.count == 1 && desk.entries != first)
+        #expect(try phone.opened(old) == nil && phone.opened(new) == "new")
+        let hash = try headHash(phone)
+        desk.entries = first
+        for goal in [ZoneRingStateMachine.Goal.read, .write] { #expect(try phone.failure(goal) == .isOver) }
+        #expect(try headHash(phone) == hash && phone.zoneKeys(.read)?.newest == 1)
+        #expect(try phone.kept().lives.ringIDs.count == 2)
+    }
+
+    @Test("is another one in a zone that was made anew, here or by another device")
+    func newLife() throws {
+        let (phone, laptop) = try devices()
+        let old = try phone.sealed("old")
+        #expect(try laptop.opened(old) == "old")
+        desk.entries = []
+        try phone.zoneWasDeleted()
+        #expect(try phone.run(.read) == nil)
+        let new = try phone.sealed("new")
+        // The laptop was told nothing, and sees it once it asks.
+        #expect(try laptop.run(.write, asksServer: true)?.chain.head.ring.place == phone.zoneKeys(.read)?.place)
+        #expect(try laptop.opened(new) == "new")
+        #expect(try laptop.kept().lives.ringIDs.count == 2)
+    }
+
+    @Test("that a zone still has which was said to be deleted is gone on with")
+    func notDeleted() throws {
+        let (phone, _) = try devices()
+        let value = try phone.sealed("word")
+        try phone.zoneWasDeleted()
+        #expect(try ValueHeader(of: phone.sealed("words")).treeID == ValueHeader(of: value).treeID)
+        #expect(try phone.kept().isOver == false && phone.kept().lives.ringIDs.count == 1)
+        #expect(desk.entries.count == 1)
+    }
+
+    @Test("with an entry that no device of the account made is refused, and nothing of it is kept")
+    func hostileEntries() throws {
+        let (phone, laptop) = try devices()
+        _ = try phone.sealed("word")
+        try replaceKeys(by: phone)
+        _ = try phone.sealed("words")
+        let honest = try desk.signed
+        let place = honest[0].entry.ring.place
+        let identity = try #require(phone.identity)
+        var statements = StatementDirectory()
+        statements.add(identity.chain)
+
+        // Somebody else with an identity in the account's name, as a server can make one.
+        let (stranger, _) = try Identity.first(
+            scope: desk.scope, device: KeyPairs(seed: .random()).publicKeys, deviceName: "", code: RecoveryCode())
+        var strangers = StatementDirectory()
+        strangers.add(stranger.chain)
+        func begin(
+            _ identity: Identity, _ statements: StatementDirectory, container: String? = nil, environment: String? = nil,
+            owner: String? = nil, zone: String? = nil
+        ) throws -> [SignedRingEntry] {
+            let ring = try RingName(
+                place: Place(
+                    container: container ?? place.container, environment: environment ?? place.environment,
+                    owner: owner ?? place.owner, zone: zone ?? place.zone, ringID: Place.newRingID()))
+            let user = identity.statement.scope.account
+            return try RingAuthor(user: user, identity: identity.keys, statements: statements).begin(
+                ring, RingDraft(members: [.init(user: user, statementHash: identity.statement.hash, role: .owner)])
+            ).entries
+        }
+        func of(account: String = "_ada", container: String = "iCloud.test", environment: String = "development")
+            throws -> [SignedRingEntry]
+        {
+            let scope = IdentityScope(account: account, container: container, environment: environment)
+            let (identity, _) = try Identity.first(
+                scope: scope, device: KeyPairs(seed: .random()).publicKeys, deviceName: "", code: RecoveryCode())
+            var statements = StatementDirectory()
+            statements.add(identity.chain)
+            return try begin(
+                identity, statements, container: scope.container, environment: scope.environment, owner: scope.account)
+        }
+        let others = try begin(identity, statements)
+        var lies: [(String, [SignedRingEntry])] = [
+            ("a stranger's", try begin(stranger, strangers)),
+            ("of another zone", try begin(identity, statements, zone: "Diary2")),
+            ("of another owner", try of(account: "_bob")),
+            ("of another container", try of(container: "other")),
+            ("of another environment", try of(environment: "production")),
+            ("the second of another chain", [others[0], honest[1]]),
+        ]
+        let bytes = desk.entries.map(\.array)
+        var unsigned = bytes[0]
+        unsigned[unsigned.count - 1] ^= 1
+        lies.append(("with another box", [try SignedRingEntry(unsigned)]))
+        for (what, entries) in lies {
+            desk.entries = entries.map { SharedBytes($0.bytes) }
+            for goal in [ZoneRingStateMachine.Goal.read, .write] {
+                #expect(isMalformed(try laptop.failure(goal)), "\(what)")
+                #expect(try laptop.loaded().head == nil, "\(what)")
+            }
+        }
+        for count in [0, 1, bytes[0].count - 1] {
+            desk.entries = [SharedBytes(Array(bytes[0].prefix(count)))]
+            #expect(isMalformed(try laptop.failure(.write)))
+        }
+        // A device that knows the ring keeps it as it was.
+        let hash = try headHash(phone)
+        desk.entries = [SharedBytes(bytes[0]), SharedBytes(bytes[1]), SharedBytes(others[0].bytes)]
+        desk.entriesPerPage = 1
+        #expect(try phone.failure(.write) == .busy, "an entry of another number stands in its place")
+        #expect(try headHash(phone) == hash)
+        desk.entries = desk.entries.dropLast()
+        #expect(try laptop.run(.read)?.chain.head.number == 2)
+    }
+
+    @Test("of a newer format is refused as such")
+    func newer() throws {
+        let (phone, laptop) = try devices()
+        _ = try phone.sealed("word")
+        let entry = desk.entries[0].array
+        // The format stands behind two labels, each with its length.
+        let labels = ["brume/1/signed-ring-entry", "brume/1/ring-entry"].reduce(0) { $0 + 4 + $1.utf8.count }
+        for index in [labels + 4, labels + 5] {
+            var bytes = entry
+            #expect(bytes[index] == 1)
+            bytes[index] = 2
+            desk.entries = [SharedBytes(bytes)]
+            #expect(try laptop.failure(.write) == .newer && laptop.failure(.read) == .newer)
+        }
+    }
+
+    @Test("is read page by page, and again where it changes meanwhile, but not without end")
+    func pages() throws {
+        let (phone, laptop) = try devices()
+        for number in 1...5 {
+            if number > 1 { try replaceKeys(by: phone) }
+            _ = try phone.sealed("\(number)")
+        }
+        let fetches = desk.fetchCount
+        #expect(try laptop.run(.read)?.chain.head.number == 5)
+        #expect(desk.fetchCount - fetches == 3)
+        // Entries went between two pages.
+        var isFirst = true
+        desk.lie = { page in
+            if isFirst { page.last += 1 }
+            isFirst = false
+        }
+        #expect(try laptop.run(.read, asksServer: true)?.chain.head.number == 5)
+        // They always do.
+        var last: UInt32 = 1000
+        desk.lie = { page in
+            last -= 1
+            page.last = last
+        }
+        #expect(try laptop.failure(.read) == .busy)
+        desk.lie = { $0.last += 1 }
+        #expect(isMalformed(try laptop.failure(.read)))
+        desk.lie = { $0.last -= 1 }
+        #expect(try laptop.failure(.read) != nil)
+        desk.lie = { $0.entries = [] }
+        #expect(isMalformed(try laptop.failure(.write)))
+        desk.lie = nil
+        #expect(try laptop.run(.read, asksServer: true)?.chain.head.number == 5)
+    }
+
+    // MARK: Files
+
+    @Test("whose file is damaged, newer, or of another zone, account or place is an error that names the file")
+    func badFile() throws {
+        let (phone, _) = try devices()
+        _ = try phone.sealed("word")
+        let rings = phone.folder.path + "/rings"
+        let path = try rings + "/" + #require(try FileSystem.list(rings).first)
+        let whole = try FileSystem.read(path, limit: 1 << 20)
+        func problem() -> String? {
+            do {
+                try phone.run(.write)
+                return nil
+            } catch {
+                return (error as? KeyFolderProblem)?.message
+            }
+        }
+        func expect(_ text: String, _ bytes: [UInt8]) throws {
+            try FileSystem.atomicReplace(path, bytes)
+            let said = problem()
+            #expect(said?.contains(path) == true && said?.contains(text) == true, "\(said ?? "nothing")")
+            #expect(try FileSystem.read(path, limit: 1 << 20) == bytes && desk.entries.count == 1)
+        }
+        var damaged = whole
+        damaged[whole.count / 2] ^= 1
+        try expect("damaged", damaged)
+        try expect("damaged", Array(whole.dropLast()))
+        try expect("damaged", [])
+        try expect("newer", [2] + whole.dropFirst())
+        let kept = try RingFile.decode(whole, zone: desk.zone, place: phone.folder.place)
+        let place = phone.folder.place
+        let bob = IdentityScope(
+            account: "_bob", container: desk.scope.container, environment: desk.scope.environment)
+        let others = [
+            (desk.zone + "2", place), (desk.zone, KeyPlace(server: "example.com:7441", scope: desk.scope)),
+            (desk.zone, KeyPlace(server: place.server, scope: bob)),
+        ]
+        for (zone, place) in others {
+            try expect("damaged", RingFile.encode(kept, zone: zone, place: place).bytes)
+        }
+        try FileSystem.remove(path)
+        #expect(problem() == nil && desk.entries.count == 1)
+    }
+
+    @Test("that another process kept meanwhile is read again, and neither's is lost")
+    func processes() throws {
+        let (phone, _) = try devices()
+        // Two processes of one device.
+        let other = RingDevice("phone", at: desk, stateFolder: folder.file("phone"))
+        var first: [UInt8] = []
+        desk.isOvertakenBy = { first = try other.sealed("first") }
+        let second = try phone.sealed("second")
+        #expect(desk.entries.count == 1)
+        #expect(try phone.opened(first) == "first" && other.opened(second) == "second")
+        try replaceKeys(by: phone)
+        let third = try phone.sealed("third")
+        other.restart()
+        // What the first process wrote meanwhile stays: no older state takes its place.
+        let stale = try phone.loaded()
+        try replaceKeys(by: phone)
+        _ = try phone.sealed("fourth")
+        guard case .done(nil) = try other.folder.writeRing(stale.kept, zone: desk.zone, over: stale.head) else {
+            Issue.record("another process wrote meanwhile"); return
+        }
+        #expect(try other.opened(third) == "third" && other.kept().known?.chain.head.number == 3)
+    }
+
+    @Test("is kept apart from those of other zones of the same account")
+    func zones() throws {
+        let (phone, _) = try devices()
+        _ = try phone.sealed("word")
+        guard case .done(let loaded) = try phone.folder.loadRing(zone: "Other") else { throw Steps.Broken() }
+        #expect(loaded.kept.known == nil && loaded.head == nil)
+        let zones = ["Diary", "diary", "Other", "_defaultZone", ""]
+        #expect(Set(zones.map { RingFile.path(zone: $0, place: phone.folder.place) }).count == zones.count)
+    }
+}
