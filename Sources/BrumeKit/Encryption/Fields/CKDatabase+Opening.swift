@@ -30,6 +30,8 @@ extension CKDatabase {
                 zone.keys = try await zones.keysForReading(zone: name, upTo: newest, for: account, options)
             } catch {
                 guard let reason = error.unreadableReason else { throw error }
+                // What is known opens, whatever the server makes of the rest.
+                zone.keys = zones.knownKeys(zone: name)
                 zone.reason = reason
             }
             opener.zones[name] = zone

@@ -6,9 +6,10 @@ internal import BrumeRecord
 struct FieldOpener: Sendable {
     /// What opens the values of one zone.
     struct Zone: Sendable {
-        /// Nil where there are none, for ``reason``.
+        /// Those that are known; nil where there are none.
         var keys: ZoneKeys?
-        var reason = CKRecord.UnreadableReason.noKeys
+        /// Why no others could be had; nil where the server was not asked, or has no more.
+        var reason: CKRecord.UnreadableReason?
     }
 
     /// By name.
@@ -22,7 +23,7 @@ struct FieldOpener: Sendable {
         var ciphers: [ValueHeader: [RecordCipher]] = [:]
         for case (let key, .encrypted(let value)) in record.fields {
             guard let keys = zone.keys else {
-                opened.unreadable[key] = zone.reason
+                opened.unreadable[key] = zone.reason ?? .noKeys
                 continue
             }
             do throws(EncryptionRefusal) {
@@ -37,7 +38,7 @@ struct FieldOpener: Sendable {
                 opened.unreadable[key] =
                     switch error {
                     case .newer: .newerVersion
-                    case .keyMissing, .wrongTree: .keyMissing
+                    case .keyMissing, .wrongTree: zone.reason == .newerVersion ? .newerVersion : .keyMissing
                     default: .damaged
                     }
             }

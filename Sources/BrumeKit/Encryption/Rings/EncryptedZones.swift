@@ -61,7 +61,7 @@ final class EncryptedZones: Sendable {
 
     /// The keys to open values with in a zone, those up to a number; nil where the zone or the account has none.
     ///
-    /// - Throws: The same.
+    /// - Throws: The same. What is known then, ``knownKeys(zone:)`` has.
     func keysForReading(
         zone: String, upTo number: UInt32, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> ZoneKeys? {
@@ -69,13 +69,14 @@ final class EncryptedZones: Sendable {
         if let keys = known(zone, identity.keys.publicKeys), keys.newest >= number { return keys }
         return try await turns.run { () async throws(CKError) in
             if let keys = known(zone, identity.keys.publicKeys), keys.newest >= number { return keys }
-            var found: (ring: KnownRing, identity: Identity)?
+            var keys: ZoneKeys?
             for asksServer in [false, true] {
-                found = try await driver.run(.read, zone: zone, asksServer: asksServer, for: account, options)
-                if let found, found.ring.chain.head.number >= number { break }
+                let found = try await driver.run(.read, zone: zone, asksServer: asksServer, for: account, options)
+                // What is on the disk stays of use where the server's answer is of none.
+                keys = found.map { remember(ZoneKeys($0.ring, of: $0.identity), zone: zone) }
+                if let keys, keys.newest >= number { break }
             }
-            guard let found else { return nil }
-            return remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
+            return keys
         }
     }
 
