@@ -16,7 +16,8 @@ extension CKRecord {
     public struct FieldConflict: Sendable {
         /// The field's key.
         public let key: FieldKey
-        /// Whether it is one of the records' encrypted values. One that can't be read here has no value.
+        /// Whether it is one of the records' encrypted values. One that can't be read here has no value; where that is
+        /// the server's, nil from a policy leaves it as it is.
         public let isEncrypted: Bool
         /// The value that both sides started from; nil when there was none, or the version is not known.
         public var ancestorValue: (any CKRecordValueProtocol)? { ancestor?.recordValue(in: zoneID) }
@@ -73,13 +74,14 @@ extension CKRecord {
                     server: server.fields[key])
                 state.merge(versions, forKey: key, isEncrypted: false, policy, in: recordID.zoneID)
             }
-            let secrets = (client.encrypted.values, server.encrypted.values)
-            let secretKeys =
-                ancestor.map { Set($0.encrypted.values.keys).union(secrets.0.keys) } ?? Set(client.encrypted.edits.keys)
+            var secretKeys = Set(client.encrypted.edits.keys)
+            if let ancestor {
+                secretKeys.formUnion(ancestor.encrypted.values.keys)
+                secretKeys.formUnion(client.encrypted.values.keys)
+            }
             for key in secretKeys.sorted() {
                 let versions = FieldVersions(
-                    ancestor: ancestor?.encrypted.values[key], isAncestorKnown: ancestor != nil,
-                    client: secrets.0[key], server: secrets.1[key])
+                    encrypted: key, ancestor: ancestor?.encrypted, client: client.encrypted, server: server.encrypted)
                 state.merge(versions, forKey: key, isEncrypted: true, policy, in: recordID.zoneID)
             }
             // The share is saved beside its root, which has met the conflict.
@@ -104,10 +106,37 @@ extension CKRecord {
 /// What three versions of a record have in one field.
 private struct FieldVersions {
     let ancestor: FieldValue?
-    /// False where the ancestor is not known; then the client has set the field.
-    let isAncestorKnown: Bool
     let client: FieldValue?
     let server: FieldValue?
+    /// Whether each side has changed the field. Where the ancestor is not known both have: the client has set it.
+    let isClientChange: Bool
+    let isServerChange: Bool
+    /// Whether the server has a value that can't be read here.
+    let isServerUnreadable: Bool
+
+    init(ancestor: FieldValue?, isAncestorKnown: Bool, client: FieldValue?, server: FieldValue?) {
+        (self.ancestor, self.client, self.server) = (ancestor, client, server)
+        isClientChange = !isAncestorKnown || client != ancestor
+        isServerChange = !isAncestorKnown || server != ancestor
+        isServerUnreadable = false
+    }
+
+    /// Those of an encrypted field. Of what can't be read the bytes tell whether it has changed.
+    init(encrypted key: String, ancestor: EncryptedFields?, client: EncryptedFields, server: EncryptedFields) {
+        (self.ancestor, self.client, self.server) = (ancestor?.values[key], client.values[key], server.values[key])
+        isServerUnreadable = server.unreadable[key] != nil
+        guard let ancestor else {
+            (isClientChange, isServerChange) = (true, true)
+            return
+        }
+        let isAncestorUnreadable = ancestor.unreadable[key] != nil
+        isClientChange =
+            isAncestorUnreadable || client.unreadable[key] != nil
+            ? client.edits[key] != nil : client.values[key] != ancestor.values[key]
+        isServerChange =
+            isAncestorUnreadable || isServerUnreadable
+            ? server.sealed[key] != ancestor.sealed[key] : server.values[key] != ancestor.values[key]
+    }
 }
 
 extension CKRecordState {
@@ -123,11 +152,9 @@ extension CKRecordState {
             isEncrypted ? refuseEncrypted(reason, forKey: key) : self.refuse(reason, forKey: key)
         }
         let (ours, theirs) = (versions.client, versions.server)
-        if ours == theirs { return }
-        if versions.isAncestorKnown {
-            if ours == versions.ancestor { return }
-            if theirs == versions.ancestor { return set(ours) }
-        }
+        if ours == theirs, !versions.isServerUnreadable { return }
+        if !versions.isClientChange { return }
+        if !versions.isServerChange { return set(ours) }
         switch policy {
         case .serverWins: return
         case .clientWins: set(ours)

@@ -48,9 +48,7 @@ extension CKRecordState {
         coder.encodeIfPresent(base.parent, forKey: ArchiveKey.basePrefix + ArchiveKey.parent)
         coder.encodeIfPresent(base.share, forKey: ArchiveKey.basePrefix + ArchiveKey.share)
         base.fields.encode(with: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields)
-        if !base.encrypted.isEmpty {
-            base.encrypted.encode(with: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.encrypted)
-        }
+        base.encrypted.encodeBase(with: coder)
     }
 
     /// Nil when the archive holds something that no record does.
@@ -70,8 +68,7 @@ extension CKRecordState {
         if let version = Version(coder: coder, prefix: ArchiveKey.basePrefix) {
             guard
                 let baseFields = [String: FieldValue](coder: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields),
-                let baseEncrypted = [String: FieldValue](
-                    coder: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.encrypted)
+                let baseEncrypted = EncryptedFields(baseCoder: coder)
             else { return nil }
             base = Base(
                 version: version, parent: name(ArchiveKey.basePrefix + ArchiveKey.parent),
@@ -163,10 +160,35 @@ extension EncryptedFields {
             unreadable[key] = Int(reason).flatMap(CKRecord.UnreadableReason.init) ?? .damaged
         }
         self.init(
-            values: values,
-            sealed: sealed.compactMapValues { if case .encrypted(let value) = $0 { value } else { nil } },
-            unreadable: unreadable, edits: Dictionary(edits.map { ($0, 1) }) { first, _ in first })
+            values: values, sealed: sealed.compactMapValues(\.sealed), unreadable: unreadable,
+            edits: Dictionary(edits.map { ($0, 1) }) { first, _ in first })
     }
+}
+
+/// Those of the version that edits started from: the values, and of what is not open here the bytes, by which a change
+/// shows.
+extension EncryptedFields {
+    private static let valuesKey = ArchiveKey.basePrefix + ArchiveKey.encrypted
+    private static let sealedKey = ArchiveKey.basePrefix + ArchiveKey.sealed
+
+    fileprivate func encodeBase(with coder: NSCoder) {
+        if !values.isEmpty { values.encode(with: coder, forKey: Self.valuesKey) }
+        let closed = sealed.filter { unreadable[$0.key] != nil }
+        if closed.isEmpty { return }
+        closed.mapValues { FieldValue.encrypted($0) }.encode(with: coder, forKey: Self.sealedKey)
+    }
+
+    /// Nil when the archive holds something that no record does.
+    fileprivate init?(baseCoder coder: NSCoder) {
+        guard let values = [String: FieldValue](coder: coder, forKey: Self.valuesKey),
+            let sealed = [String: FieldValue](coder: coder, forKey: Self.sealedKey)
+        else { return nil }
+        self.init(values: values, sealed: sealed.compactMapValues(\.sealed), unreadable: [:], edits: [:])
+    }
+}
+
+extension FieldValue {
+    fileprivate var sealed: EncryptedValue? { if case .encrypted(let value) = self { value } else { nil } }
 }
 
 extension LocalFields.Refused {
@@ -229,7 +251,7 @@ extension [String: FieldValue] {
             CKRecord.holdsValidNames(record),
             record.fields.keys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }),
             // The one place for encrypted values: elsewhere an app would be shown them.
-            record.fields.values.allSatisfy({ FieldKind($0).isEncrypted == (key == ArchiveKey.sealed) })
+            record.fields.values.allSatisfy({ FieldKind($0).isEncrypted == key.hasSuffix(ArchiveKey.sealed) })
         else { return nil }
         self = record.fields
     }

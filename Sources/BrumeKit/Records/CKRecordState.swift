@@ -20,8 +20,8 @@ struct CKRecordState: Sendable {
         var parent: String?
         var share: String?
         var fields: [String: FieldValue]
-        /// The values of encrypted fields that were open here.
-        var encrypted: [String: FieldValue] = [:]
+        /// Its encrypted fields, without edits.
+        var encrypted = EncryptedFields()
     }
 
     /// The version that was fetched or saved last; nil for a record that is new to this process.
@@ -61,7 +61,7 @@ struct CKRecordState: Sendable {
         self.share = share
         (self.fields, encrypted) = Self.split(fields, opened)
         base = Base(
-            version: version, parent: parent, share: share, fields: self.fields, encrypted: encrypted.values)
+            version: version, parent: parent, share: share, fields: self.fields, encrypted: encrypted)
     }
 
     /// A version that edits started from.
@@ -70,7 +70,7 @@ struct CKRecordState: Sendable {
         parent = base.parent
         share = base.share
         fields = base.fields
-        encrypted = EncryptedFields(values: base.encrypted, sealed: [:], unreadable: [:], edits: [:])
+        encrypted = base.encrypted
         self.base = base
     }
 
@@ -133,7 +133,7 @@ struct CKRecordState: Sendable {
     /// Encrypted values are open here, as those of a fetched version.
     mutating func show(_ values: [String: FieldValue]) {
         encrypted = EncryptedFields(values: values, sealed: [:], unreadable: [:], edits: [:])
-        base?.encrypted = values
+        base?.encrypted = encrypted
     }
 
     /// Remembers that an encrypted field was set to what no record can have: as ``refuse(_:forKey:)``.
@@ -237,7 +237,7 @@ struct CKRecordState: Sendable {
         self.version = version
         base = Base(
             version: version, parent: savedParent, share: savedShare, fields: known,
-            encrypted: knownEncrypted.values)
+            encrypted: knownEncrypted.unedited)
         contents.keep(namedBy: fields)
     }
 }

@@ -38,6 +38,13 @@ struct EncryptedFields: Sendable {
         }
     }
 
+    /// The same as a version that edits start from.
+    var unedited: EncryptedFields {
+        var fields = self
+        fields.edits = [:]
+        return fields
+    }
+
     /// The app set or removed one.
     mutating func set(_ value: FieldValue?, forKey key: String, edit: UInt64) {
         values[key] = value

@@ -28,7 +28,7 @@ struct RecordSealer {
         let coder = ValueCoder()
         var sent: [String: EncryptedValue?] = [:]
         func seal(_ value: FieldValue, _ key: String) -> EncryptedValue {
-            if let same = fields.sealed[key], outgoing.sent.base?.encrypted[key] == value,
+            if let same = fields.sealed[key], outgoing.sent.base?.encrypted.values[key] == value,
                 (try? ValueHeader(of: same.bytes)) == cipher.header
             {
                 return same
