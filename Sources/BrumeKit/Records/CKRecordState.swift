@@ -231,6 +231,8 @@ struct CKRecordState: Sendable {
         encrypted.saved(
             as: savedFields == nil ? nil : knownEncrypted, sent: sent.encrypted, editCount: sent.editCount,
             plainEdits: edits.keys)
+        // Set meanwhile in the place of a plain one that the answer holds.
+        for key in encrypted.edits.keys { fields[key] = nil }
         if parentEdit == nil { parent = savedParent }
         if let edit = shareEdit, edit <= sent.editCount, savedShare != nil { shareEdit = nil }
         if shareEdit == nil { share = savedShare }

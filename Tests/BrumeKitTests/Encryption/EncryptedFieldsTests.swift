@@ -128,6 +128,26 @@ struct EncryptedFieldsTests {
         guard case .encrypted?? = sent["a"] else { Issue.record("it is encrypted"); return }
     }
 
+    @Test("are one with plain fields of their key also where the other was set while a save was on its way")
+    func plainAndEncryptedMeanwhile() throws {
+        for isOmitted in [true, false] {
+            let record = try fetched()
+            record["title"] = "sent"
+            record.encryptedValues["a"] = "sent"
+            let outgoing = try zone.outgoing(record)
+            record.encryptedValues["title"] = "later"
+            record["a"] = "later"
+            if isOmitted {
+                try answer(to: outgoing, of: record)
+            } else {
+                answer(to: outgoing, of: record, with: outgoing.sent.fieldsWithSealed)
+            }
+            #expect(record["title"] == nil && record.encryptedValues["title"] == "later")
+            #expect(record["a"] == "later" && record.encryptedValues["a"] == nil)
+            #expect(record.changedKeys() == ["a"] && record.encryptedValues.changedKeys() == ["title"])
+        }
+    }
+
     @Test("are sent as the same bytes where nothing changed, and anew with another key or in another tree")
     func sameBytes() throws {
         let record = try fetched()
