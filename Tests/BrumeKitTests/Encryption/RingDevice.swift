@@ -72,7 +72,7 @@ final class RingDevice: @unchecked Sendable {
 
     /// Looks at the account's keys, and makes them for a save.
     func lookAtKeys(_ goal: Machine.Goal = .read) throws {
-        guard case .available(let identity) = try keys.run(goal == .write ? .identity : .look).standing else {
+        guard case .available(let identity) = try keys.run(goal == .read ? .look : .identity).standing else {
             identity = nil
             return
         }

@@ -249,6 +249,29 @@ struct ZoneRingTests {
         #expect(try phone.opened(new) == "new")
     }
 
+    @Test("of a zone that is one tree is so however it goes on, and one for records never becomes one")
+    func perZone() throws {
+        let (phone, laptop) = try devices()
+        #expect(try phone.run(.writePerZone)?.chain.head.isPerZone == true)
+        let value = try phone.sealed("word")
+        #expect(try laptop.opened(value) == "word")
+        for count in [1, 0] {
+            for _ in 1...2 {
+                try replaceKeys(by: phone)
+                _ = try phone.sealed("word")
+            }
+            // The server takes none of the lost entries any more.
+            try replaceKeys(by: phone)
+            desk.entries = Array(desk.entries.prefix(count))
+            let ring = try #require(try phone.run(.write, asksServer: true))
+            #expect(ring.chain.head.isPerZone && desk.entries.count == count + 1)
+        }
+        desk.entries = []
+        try phone.zoneWasDeleted()
+        _ = try phone.sealed("word")
+        #expect(try phone.failure(.writePerZone) == .isPerRecord)
+    }
+
     // MARK: A server that lies
 
     @Test("is not written with where the server shows another one, and what is known of it is still read")
@@ -335,8 +358,8 @@ struct ZoneRingTests {
         var strangers = StatementDirectory()
         strangers.add(stranger.chain)
         func begin(
-            _ identity: Identity, _ statements: StatementDirectory, container: String? = nil, environment: String? = nil,
-            owner: String? = nil, zone: String? = nil
+            _ identity: Identity, _ statements: StatementDirectory, container: String? = nil,
+            environment: String? = nil, owner: String? = nil, zone: String? = nil
         ) throws -> [SignedRingEntry] {
             let ring = try RingName(
                 place: Place(
