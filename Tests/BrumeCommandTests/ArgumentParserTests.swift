@@ -13,6 +13,7 @@ struct ArgumentParserTests {
         options: [
             OptionDefinition("type", "T", "the type", fallback: "Item"),
             OptionDefinition("container", "NAME", "containers", repeats: true),
+            OptionDefinition("field", "KEY=VALUE", "fields", repeats: true, holdsCommas: true),
             OptionDefinition("json", nil, "JSON"),
         ], body: .blocking { _ in .done })
     private static let get = CommandDefinition(["records", "get"], "gets", body: .blocking { _ in .done })
@@ -66,6 +67,8 @@ struct ArgumentParserTests {
         let words = ["records", "save", "Z"]
         #expect(try invocation(words + ["--container", "a,b", "--container=c"]).texts("container") == ["a", "b", "c"])
         #expect(try invocation(words, environment: ["BRUME_CONTAINER": "x, y"]).texts("container") == ["x", "y"])
+        #expect(try invocation(words + ["--field", "a=1,2", "--field=b"]).texts("field") == ["a=1,2", "b"])
+        #expect(try invocation(words, environment: ["BRUME_FIELD": "a=1, 2"]).texts("field") == ["a=1, 2"])
     }
 
     @Test(

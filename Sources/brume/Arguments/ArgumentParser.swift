@@ -72,8 +72,9 @@ struct ArgumentParser {
                 "\(first) needs one of: \(names.joined(separator: ", "))", hint: "see: brume \(first) --help")
         }
         let nearest = NearestName.find(second, among: names)
+        let isSecret = nearest == nil && group.contains { $0.secretHint != nil }
         throw UsageError(
-            "there is no command \"\(first) \(second)\"",
+            isSecret ? "\(first) has no such command" : "there is no command \"\(first) \(second)\"",
             hint: nearest.map { "did you mean: brume \(first) \($0)" } ?? "see: brume \(first) --help")
     }
 
@@ -100,7 +101,7 @@ struct ArgumentParser {
                 if given[option.name] != nil, !option.repeats {
                     throw UsageError("--\(option.name) is given twice", command: command)
                 }
-                given[option.name, default: []] += option.repeats ? list(value) : [value]
+                given[option.name, default: []] += values(in: value, of: option)
             } else {
                 arguments.append(word)
             }
@@ -148,6 +149,11 @@ struct ArgumentParser {
         }
         let takesMore = command.arguments.last?.repeats ?? false
         if arguments.count > command.arguments.count, !takesMore {
+            if let hint = command.secretHint {
+                throw UsageError(
+                    "\(command.name) takes no argument: what stands in a command line can be read by every user of the "
+                        + "machine", hint: hint)
+            }
             throw UsageError(
                 "\(command.name) does not know what to do with \"\(arguments[command.arguments.count])\"",
                 command: command)
@@ -170,7 +176,7 @@ struct ArgumentParser {
                     values[option.name, default: []] += try checked(line, called: option.name, for: option, of: command)
                 }
             } else if let fallback = option.fallback {
-                values[option.name] = option.repeats ? list(fallback) : [fallback]
+                values[option.name] = self.values(in: fallback, of: option)
             }
         }
         return values
@@ -193,7 +199,7 @@ struct ArgumentParser {
         _ text: String, called name: String, for option: OptionDefinition, of command: CommandDefinition
     ) throws(UsageError) -> [String] {
         if option.placeholder == nil { return [try flag(text, called: name, of: command)] }
-        return option.repeats ? list(text) : [text]
+        return values(in: text, of: option)
     }
 
     private func flag(_ text: String, called name: String, of command: CommandDefinition) throws(UsageError) -> String {
@@ -204,8 +210,9 @@ struct ArgumentParser {
         }
     }
 
-    private func list(_ text: String) -> [String] {
-        text.split(separator: ",").map { part in
+    private func values(in text: String, of option: OptionDefinition) -> [String] {
+        guard option.repeats, !option.holdsCommas else { return [text] }
+        return text.split(separator: ",").map { part in
             String(part.drop { $0 == " " })
         }
     }

@@ -40,11 +40,14 @@ struct CommandDefinition: Sendable {
     let examples: [String]
     /// Whether it is left out of help: it is for the executable's own child processes.
     let isHidden: Bool
+    /// What to do instead of giving it a secret as an argument; nil where nobody would. Its errors show no argument.
+    let secretHint: String?
     let body: Body
 
     init(
         _ path: [String], _ summary: String, arguments: [ArgumentDefinition] = [], options: [OptionDefinition] = [],
-        notes: [String] = [], examples: [String] = [], isHidden: Bool = false, body: Body
+        notes: [String] = [], examples: [String] = [], isHidden: Bool = false, secretHint: String? = nil,
+        body: Body
     ) {
         self.path = path
         self.summary = summary
@@ -53,6 +56,7 @@ struct CommandDefinition: Sendable {
         self.notes = notes
         self.examples = examples
         self.isHidden = isHidden
+        self.secretHint = secretHint
         self.body = body
     }
 

@@ -12,6 +12,8 @@ struct OptionDefinition: Sendable {
     let fallback: String?
     /// Whether it may be given several times. Its variable, and its line in a file, may hold a comma-separated list.
     let repeats: Bool
+    /// Whether a comma belongs to the value of an option that repeats, which no list stands for then.
+    let holdsCommas: Bool
     /// The environment variable.
     let variable: String
     /// Whether it is left out of help: it is for the executable's own child processes.
@@ -21,13 +23,14 @@ struct OptionDefinition: Sendable {
 
     init(
         _ name: String, _ placeholder: String? = nil, _ help: String, fallback: String? = nil, repeats: Bool = false,
-        variable: String? = nil, isHidden: Bool = false, isSecret: Bool = false
+        holdsCommas: Bool = false, variable: String? = nil, isHidden: Bool = false, isSecret: Bool = false
     ) {
         self.name = name
         self.placeholder = placeholder
         self.help = help
         self.fallback = fallback
         self.repeats = repeats
+        self.holdsCommas = holdsCommas
         self.variable = variable ?? Self.usualVariable(name)
         self.isHidden = isHidden
         self.isSecret = isSecret
