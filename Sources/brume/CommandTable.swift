@@ -8,7 +8,7 @@ enum CommandTable {
             CertsCommand.definition,
         ] + AccountCommands.definitions + ContainersCommands.definitions + SchemaCommands.definitions
         + ZonesCommands.definitions
-        + RecordsCommands.definitions + ShareCommands.definitions + [
+        + RecordsCommands.definitions + ShareCommands.definitions + KeyCommands.definitions + [
             QueryCommands.query,
             QueryCommands.explain,
             ChangesCommand.definition,

@@ -25,15 +25,18 @@ struct CommandRun {
     }
 
     /// Runs the executable, or another, to its end.
+    ///
+    /// - Parameter input: What its standard input holds.
     init(
         _ arguments: [String], executable: String = Self.executable, environment: [String: String] = [:],
-        in folder: TestFolder
+        input: String = "", in folder: TestFolder
     ) throws {
         let errorPath = folder.path + "/stderr-\(UUID().uuidString)"
         let process = try ChildProcess(
             executable: executable, arguments: arguments,
             environment: Self.clean(environment.merging(["TMPDIR": folder.path]) { $1 }),
             errors: .file(errorPath))
+        if !input.isEmpty { process.write(input) }
         process.closeInput()
         var lines: [String] = []
         while let line = process.output.readLine(timeoutMilliseconds: Self.timeoutMilliseconds) { lines.append(line) }

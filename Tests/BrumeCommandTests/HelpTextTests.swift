@@ -17,7 +17,8 @@ struct HelpTextTests {
         for code in ExitCode.allCases { #expect(help.contains("\(code.rawValue)  ")) }
     }
 
-    @Test("help on a group lists its commands", arguments: ["account", "containers", "schema", "zones", "records"])
+    @Test(
+        "help on a group lists its commands", arguments: ["account", "containers", "schema", "zones", "records", "key"])
     func group(name: String) throws {
         let parser = ArgumentParser(commands: CommandTable.commands, environment: [:]) { _ in nil }
         guard case .help(let topic) = try parser.parse(["help", name]) else {

@@ -71,10 +71,24 @@ struct ClientContext: Sendable {
             container: try CommandOptions.containerName(invocation),
             environment: environment == .production ? .production : .development,
             stateFolder: stateFolder + "/" + deviceName)
+        configuration.deviceName = deviceDisplayName(invocation)
         // A command shows which assets there are, and has their files if they are asked for.
         let takesAssets = invocation.command.option(named: CommandOptions.assetsFolder.name) != nil
         configuration.downloadsAssets = takesAssets && invocation.text(CommandOptions.assetsFolder.name) != nil
         return configuration
+    }
+
+    /// How the account's other devices show this one among those that have its encryption keys: apart from the apps on
+    /// this machine.
+    private static func deviceDisplayName(_ invocation: Invocation) -> String {
+        if invocation.command.option(named: "device-name") != nil, let name = invocation.text("device-name"),
+            !name.isEmpty
+        {
+            return name
+        }
+        let host = (try? FileSystem.read("/proc/sys/kernel/hostname", limit: 256)) ?? []
+        let name = String(decoding: host, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return name.isEmpty ? "command line" : "\(name), command line"
     }
 
     /// The account's token; nil means no account, which may only read the public database.

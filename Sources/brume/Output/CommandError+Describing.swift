@@ -24,7 +24,9 @@ extension CommandError {
         case let error as AccountError: self.init(Self.code(of: error), error.message)
         case let error as ServiceError: self.init(Self.code(ofError: Int(error.code.rawValue)), error.message)
         case let error as CKError:
-            self.init(Self.code(ofError: error.code.rawValue), error.localizedDescription, hint: Self.hint(for: error))
+            self.init(
+                Self.code(ofError: error.code.rawValue), Self.namingCommands(error.localizedDescription),
+                hint: Self.hint(for: error))
         case let error as SystemError: self.init(isForbidden: error.isForbidden, "\(error)")
         case let error as DiskError: self.init(isForbidden: error.isForbidden, "\(error)")
         default: self.init(.failed, "\(error)")
@@ -71,8 +73,11 @@ extension CommandError {
     }
 
     private static func hint(for error: CKError) -> String {
+        if error.code == .accountTemporarilyUnavailable {
+            return namingCommands(error.localizedDescription).contains("brume key") ? "" : "brume key says what to do"
+        }
         // Most messages name the option to check themselves.
-        error.localizedDescription.contains("BRUME_") ? "" : hint(ofError: error.code.rawValue)
+        return error.localizedDescription.contains("BRUME_") ? "" : hint(ofError: error.code.rawValue)
     }
 
     /// What to check after an error with a raw value of `CKError.Code`.

@@ -1,4 +1,5 @@
 internal import BrumeEncryption
+internal import BrumeModel
 
 extension CKContainer {
     /// Brume's addition: a device that has the account's encryption keys; see ``CKContainer/encryptionDevices()``.
@@ -12,6 +13,9 @@ extension CKContainer {
 
         /// The same for one device whatever is known of its name; another one when it was removed and let in again.
         public var id: ID { ID(keys: keys) }
+
+        /// A name for it that no other device has: the beginning of its public key, in hexadecimal digits.
+        package var digits: String { keys.signing.prefix(8).hexadecimal }
 
         /// What tells devices apart.
         public struct ID: Hashable, Sendable {

@@ -1,0 +1,17 @@
+extension CommandError {
+    /// Calls of the SDK that its sentences about encryption keys advise, and the commands that make them.
+    private static let commands = [
+        ("CKContainer.encryptionStatus()", "brume key"),
+        ("CKContainer.encryptionDevices()", "brume key devices"),
+        ("CKContainer.recoveryCode()", "brume key code"),
+        ("CKContainer.replaceRecoveryCode()", "brume key code --replace"),
+        ("CKContainer.useRecoveryCode(_:)", "brume key use"),
+        ("CKContainer.resetEncryption()", "brume key reset"),
+    ]
+
+    /// A sentence of the SDK with the names of commands in the place of calls.
+    static func namingCommands(_ sentence: String) -> String {
+        guard sentence.contains("CKContainer.") else { return sentence }
+        return commands.reduce(sentence) { $0.replacing($1.0, with: $1.1) }
+    }
+}

@@ -1,0 +1,75 @@
+internal import BrumeKit
+
+/// An account's encryption keys as the command line shows them.
+enum KeyText {
+    /// Where this device stands, and what to do next.
+    static func sentences(_ status: CKContainer.EncryptionStatus) -> (what: String, next: String) {
+        switch status {
+        case .available:
+            (
+                "this device has the account's encryption keys",
+                "brume key code prints the recovery code, once, if nobody has written it down; brume key devices lists "
+                    + "who has the keys"
+            )
+        case .notSetUp:
+            (
+                "the account has no encryption keys yet",
+                "brume key code makes them and prints the recovery code; the first save of an encrypted value makes "
+                    + "them, too"
+            )
+        case .noKeys(.removed):
+            (
+                "another device removed this one from those that have the account's encryption keys",
+                "let it in again with the recovery code: brume key use"
+            )
+        case .noKeys(.unreadable):
+            (
+                "what the account's encryption keys hold for this device is damaged",
+                "let it in anew with the recovery code: brume key use"
+            )
+        case .noKeys:
+            (
+                "the account has encryption keys, and this device does not have them",
+                "let it in with the recovery code: brume key use. Where all devices and the code are lost, brume key "
+                    + "reset begins anew, and deletes the zones in which something was encrypted"
+            )
+        case .conflict:
+            (
+                "the server shows other encryption keys of the account than this device knows, and nothing is "
+                    + "encrypted or opened until a person has decided",
+                "if the account's owner began anew on another device, let this one in with the new recovery code: "
+                    + "brume key use. Else ask the operator whether a backup was restored; brume key reset begins anew "
+                    + "on this device, and deletes data"
+            )
+        }
+    }
+
+    static func json(_ status: CKContainer.EncryptionStatus) -> JSONValue {
+        switch status {
+        case .available: .object([("status", .string("available"))])
+        case .notSetUp: .object([("status", .string("notSetUp"))])
+        case .noKeys(let reason): .object([("status", .string("noKeys")), ("reason", .string(word(reason)))])
+        case .conflict: .object([("status", .string("conflict"))])
+        }
+    }
+
+    private static func word(_ reason: CKContainer.EncryptionStatus.Reason) -> String {
+        switch reason {
+        case .notEnrolled: "notEnrolled"
+        case .removed: "removed"
+        case .unreadable: "unreadable"
+        }
+    }
+
+    static func text(_ device: CKContainer.EncryptionDevice) -> String {
+        "\(device.digits)  \(device.name ?? "(its name opens on a device that has the keys)")"
+            + (device.isCurrent ? "  (this one)" : "")
+    }
+
+    static func json(_ device: CKContainer.EncryptionDevice) -> JSONValue {
+        .object([
+            ("id", .string(device.digits)), ("name", device.name.map(JSONValue.string) ?? .null),
+            ("current", .bool(device.isCurrent)),
+        ])
+    }
+}
