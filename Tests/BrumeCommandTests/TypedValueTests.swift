@@ -53,14 +53,17 @@ struct TypedValueTests {
         }
     }
 
-    @Test("an encrypted value is printed and never read: the command line has no keys")
+    @Test("an encrypted value is printed, open or not, and never read as a plain one")
     func encrypted() throws {
         let value = TypedValue.encrypted(EncryptedField(type: "LIST<INT64>", bytes: Data([0, 1, 2])))
         #expect(value.summary == "(encrypted)" && value.typeName == "encrypted")
         #expect(value.json.line == #"{"encrypted":"LIST<INT64>","bytes":"AAEC"}"#)
-        for text in [value.json.line, #"{"encrypted":"STRING"}"#, #"{"encrypted":1,"x":2}"#] {
+        let opened = TypedValue.opened(type: "LIST<INT64>", .list([.int64(1), .int64(2)]))
+        #expect(opened.summary == "[1, 2]  (encrypted)" && opened.typeName == "encrypted")
+        #expect(opened.json.line == #"{"encrypted":"LIST<INT64>","value":[1,2]}"#)
+        for text in [value.json.line, opened.json.line, #"{"encrypted":"STRING"}"#, #"{"encrypted":1,"x":2}"#] {
             let error = #expect(throws: ValueError.self) { try TypedValue(json: JSONParser.value(of: text)) }
-            #expect(error?.message.contains("no keys") == true)
+            #expect(error?.message.contains("--encrypted") == true)
         }
     }
 

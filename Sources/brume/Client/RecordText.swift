@@ -14,7 +14,12 @@ enum RecordText {
             record.object(forKey: key).map { (key: key, value: TypedValue(recordValue: $0)) }
         }
         let sealed = record.sealedFields.map { key, value in
-            (key: key, value: TypedValue.encrypted(.init(type: value.plainTypeText, bytes: Data(value.bytes))))
+            let opened = record.encryptedValues[key].map { TypedValue(recordValue: $0) }
+            return (
+                key: key,
+                value: opened.map { TypedValue.opened(type: value.plainTypeText, $0) }
+                    ?? .encrypted(EncryptedField(type: value.plainTypeText, bytes: Data(value.bytes)))
+            )
         }
         return (open + sealed).sorted { $0.key < $1.key }
     }

@@ -21,7 +21,7 @@ extension TypedValue {
                 recordID: CKRecord.ID(recordName: name, zoneID: zoneID), action: deletesSelf ? .deleteSelf : .none)
         case .file(let path): CKAsset(fileURL: URL(fileURLWithPath: path))
         case .asset: preconditionFailure("an asset of the server is read from the command line")
-        case .encrypted: preconditionFailure("an encrypted value is read from the command line")
+        case .encrypted, .opened: preconditionFailure("an encrypted value is read from the command line")
         case .list(let elements): Self.list(elements, in: zoneID)
         }
     }

@@ -32,6 +32,7 @@ enum RecordsCommands {
             options: [
                 OptionDefinition("type", "TYPE", "the record type; needed for a new record"),
                 OptionDefinition("json-fields", "JSON", "fields as a JSON object"),
+            ] + EncryptedArgument.options + [
                 OptionDefinition("parent", "RECORD", "the record that it is below; an empty text: none any more"),
                 OptionDefinition("new", nil, "fail when the record exists"), CommandOptions.isPublic,
                 CommandOptions.owner, CommandOptions.json,
@@ -52,12 +53,13 @@ enum RecordsCommands {
                 meanwhile: exit code 4. Whoever takes part in the share of a record makes new ones with a --parent \
                 that is shared with them.
                 """,
-                CommandOptions.clientNote,
+                EncryptedArgument.note, CommandOptions.clientNote,
             ],
             examples: [
                 "brume records save Notes first --type Note title=Hello count:int64=1",
                 "brume records save Photos sea --type Photo photo=@sea.jpg",
                 "brume records save Notes first --json-fields '{\"tags\": [\"a\", \"b\"]}'",
+                "brume records save Notes first --encrypted text='Buy milk' --encrypted pages:int64=2",
             ], body: .asynchronous(save)),
         CommandDefinition(
             ["records", "delete"], "delete records, and say which were not there; that is no error",
@@ -101,10 +103,19 @@ enum RecordsCommands {
         let zoneID = try ClientContext.zoneID(invocation.arguments[0], invocation)
         let id = try ClientContext.recordID(invocation.arguments[1], zoneID: zoneID)
         let fields = try fields(invocation)
+        let encrypted = try encryptedFields(invocation)
+        if let (key, _) = encrypted.first(where: { encrypted in fields.contains { $0.key == encrypted.key } }) {
+            throw UsageError(
+                "\(key) is given as a field to encrypt and as one that is not; give one of them",
+                command: invocation.command)
+        }
         let parent = invocation.text("parent")
         let context = try await ClientContext(invocation)
         let record = try await record(id, invocation, database: context.database)
         for (key, value) in fields { record[key] = value?.recordValue(in: zoneID) }
+        for (key, value) in encrypted { record.encryptedValues[key] = value?.recordValue(in: zoneID) }
+        var makesKeys = false
+        if !encrypted.isEmpty { makesKeys = try await context.container.encryptionStatus() == .notSetUp }
         if let parent {
             record.parent =
                 parent.isEmpty
@@ -117,6 +128,11 @@ enum RecordsCommands {
             Terminal.print(RecordText.json(saved).line)
         } else {
             Terminal.print("saved \(saved.recordID.recordName), tag \(saved.recordChangeTag ?? "")")
+        }
+        if makesKeys {
+            Terminal.printError(
+                "brume: the account has encryption keys now, on this device alone. Print the recovery code with brume "
+                    + "key code, and write it down: without it encrypted values are lost with the device")
         }
         return .done
     }
@@ -163,8 +179,44 @@ enum RecordsCommands {
             let field = try FieldArgument(word)
             fields.append((field.key, field.value))
         }
+        try checkKeys(fields)
+        return fields
+    }
+
+    private static func checkKeys(_ fields: [(key: String, value: TypedValue?)]) throws(CommandError) {
         for (key, _) in fields {
             if let problem = Names.problemWithFieldKey(key) { throw CommandError(name: key, problem, example: "title") }
+        }
+    }
+
+    /// The fields to encrypt, which only a record of the account's own zones can have.
+    private static func encryptedFields(_ invocation: Invocation) throws -> [(key: String, value: TypedValue?)] {
+        var fields: [(key: String, value: TypedValue?)] = []
+        if let path = invocation.text("encrypted-file") {
+            if path == "-", invocation.text("token-file") == "-" {
+                throw UsageError(
+                    "the standard input holds the token or the fields, not both",
+                    hint: "name files with --token-file or --encrypted-file")
+            }
+            let text = String(decoding: try FileBytes.read(path), as: UTF8.self)
+            let json: JSONValue
+            do { json = try JSONParser.value(of: text) } catch {
+                throw CommandError(
+                    .usage, "--encrypted-file: line \(error.line) is not JSON",
+                    hint: "write an object: {\"key\": \"value\"}")
+            }
+            fields = try EncryptedArgument.fields(json: json)
+        }
+        fields += try invocation.texts("encrypted").map { try EncryptedArgument.field($0) }
+        try checkKeys(fields)
+        guard !fields.isEmpty else { return [] }
+        let scope = try ClientContext.scope(invocation)
+        if scope != .private {
+            throw UsageError(
+                scope == .public
+                    ? "a public database has no encrypted values: leave --public or the encrypted fields out"
+                    : "another user's zone can't have encrypted values yet: leave --owner or the encrypted fields out",
+                command: invocation.command)
         }
         return fields
     }

@@ -4,8 +4,8 @@ internal import Foundation
 /// `{"date": "2026-01-02T03:04:05Z"}`, `{"bytes": "base64"}`, `{"location": [52.5, 13.4]}`, `{"reference": "name",
 /// "deletesSelf": true}`, `{"asset": "path of a file"}`, and `{"double": 1}` for a double that is written as a whole
 /// number. What is printed can be read back, but for assets that the server keeps, `{"asset": {"checksum": "…",
-/// "byteCount": 5, "file": "path, if it was fetched"}}`, and for what devices encrypted, `{"encrypted": "STRING",
-/// "bytes": "base64"}`.
+/// "byteCount": 5, "file": "path, if it was fetched"}}`, and for what devices encrypted: `{"encrypted": "STRING",
+/// "value": "text"}` where this device can open it, else `{"encrypted": "STRING", "bytes": "base64"}`.
 extension TypedValue {
     init(json: JSONValue) throws(ValueError) {
         switch json {
@@ -52,7 +52,7 @@ extension TypedValue {
         if let name = json["reference"]?.text, Set(keys).isSubset(of: ["reference", "deletesSelf"]) {
             return .reference(name, deletesSelf: json["deletesSelf"] == .bool(true))
         }
-        if keys.contains("encrypted") { throw cannotEncrypt }
+        if keys.contains("encrypted") { throw isEncrypted }
         if keys == ["asset"], let path = json["asset"]?.text { return try existing(file: path) }
         throw ValueError(
             message: "an object can't be stored; store its parts as fields, or it as text, or write "
@@ -95,6 +95,7 @@ extension TypedValue {
             ])
         case .encrypted(let field):
             .object([("encrypted", .string(field.type)), ("bytes", .string(field.bytes.base64EncodedString()))])
+        case .opened(let type, let value): .object([("encrypted", .string(type)), ("value", value.json)])
         case .list(let elements): .array(elements.map(\.json))
         }
     }

@@ -34,7 +34,7 @@ extension TypedValue {
             self = try Self.checkedLocation(latitude, longitude)
         case "reference": self = .reference(text, deletesSelf: false)
         case "asset": self = try Self.existing(file: text)
-        case "encrypted": throw Self.cannotEncrypt
+        case "encrypted": throw Self.isEncrypted
         case "list":
             let value: JSONValue
             do { value = try JSONParser.value(of: text) } catch { throw ValueError(message: error.message) }
@@ -51,8 +51,9 @@ extension TypedValue {
         }
     }
 
-    static let cannotEncrypt = ValueError(
-        message: "the command line has no keys to encrypt with; set encrypted fields in an app")
+    /// A value that is marked as encrypted is not stored as a plain one.
+    static let isEncrypted = ValueError(
+        message: "encrypted values are set with --encrypted KEY=VALUE of brume records save, and in apps")
 
     /// The file of a new asset.
     static func existing(file path: String) throws(ValueError) -> TypedValue {
@@ -109,6 +110,7 @@ extension TypedValue {
         case .asset(let asset):
             (asset.path ?? "<asset>") + " (\(ByteSize(bytes: asset.byteCount).rounded))"
         case .encrypted: "(encrypted)"
+        case .opened(_, let value): "\(value.summary)  (encrypted)"
         case .list(let elements): "[" + elements.map(\.summary).joined(separator: ", ") + "]"
         }
     }

@@ -15,8 +15,10 @@ enum TypedValue: Equatable, Sendable {
     case file(String)
     /// An asset that the server keeps.
     case asset(AssetValue)
-    /// What a device encrypted, and only devices can open.
+    /// What a device encrypted, and this one has no key for.
     case encrypted(EncryptedField)
+    /// What a device encrypted, opened here; the type as schemas write it.
+    indirect case opened(type: String, TypedValue)
     case list([TypedValue])
 
     /// The name of the type, as `key:type=value` spells it.
@@ -30,7 +32,7 @@ enum TypedValue: Equatable, Sendable {
         case .location: "location"
         case .reference: "reference"
         case .file, .asset: "asset"
-        case .encrypted: "encrypted"
+        case .encrypted, .opened: "encrypted"
         case .list: "list"
         }
     }
@@ -63,7 +65,7 @@ struct AssetValue: Equatable, Sendable {
     var path: String?
 }
 
-/// An encrypted value, as the command line prints it.
+/// An encrypted value that is not open, as the command line prints it.
 struct EncryptedField: Equatable, Sendable {
     /// The type of the value inside, as schemas write it.
     let type: String

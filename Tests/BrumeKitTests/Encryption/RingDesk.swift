@@ -55,9 +55,9 @@ final class RingDesk: @unchecked Sendable {
                 place.owner == scope.account, place.zone == zone
             else { return false }
             if number <= entries.count, entries[number - 1] == bytes { return true }
-            guard number == entries.count + 1,
-                let owners = try StatementChain(keptBytes: statements.statements.map(\.array))
-            else { return false }
+            guard number == entries.count + 1, !statements.statements.isEmpty else { return false }
+            let owners = StatementChain(
+                kept: try statements.statements.map { try SignedStatement($0.array).statement })
             try signed.checkSignature(by: owners.last)
             let owner = entry.member(named: scope.account)
             guard let named = owner.flatMap({ owners.statement(of: $0.statementHash) }), named.keys == owners.last.keys
