@@ -32,7 +32,7 @@ struct SimulationTests {
         #expect(total.encryptedChecked > 30 && total.keysRefused > 20, "\(total.figures)")
         #expect(total.backups + total.restores > 3 && total.revocations > 1, "\(total.figures)")
         #expect(
-            total.assetsUploaded > 20 && total.assetsDownloaded > 2 && total.assetsChecked > 5, "\(total.figures)")
+            total.assetsUploaded > 20 && total.assetsDownloaded > 0 && total.assetsChecked > 5, "\(total.figures)")
         // Every flipped bit that means something is found, and named with its place.
         #expect(
             total.flipsDetected > 10 && total.flipsDetected + total.flipsHarmless == total.flipsInjected,

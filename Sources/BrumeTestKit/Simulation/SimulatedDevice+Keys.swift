@@ -10,7 +10,7 @@ extension SimulatedDevice {
     /// with a key that is not the newest, or a tree's that has no ring: the server has to refuse that.
     func randomHeader(in zone: String) -> EncryptedHeader? {
         guard let number = replica.keyNumbers[zone] else {
-            guard generator.oneIn(12) else { return nil }
+            guard generator.oneIn(40) else { return nil }
             return header(1, isShared: false)
         }
         if generator.oneIn(3) { return nil }
