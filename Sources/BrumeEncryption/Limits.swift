@@ -21,6 +21,8 @@ enum Limits {
     /// Bytes of a ring's signed entries, which a device keeps in memory, and the last of them, which are the owner's.
     static let ringBytes = 64 * 1024 * 1024
     static let ringBytesOfOwner = 4 * 1024 * 1024
+    /// Branches of a ring that its owner ended, which a device keeps.
+    static let endedBranches = 15
     /// Lives of a zone that a device keeps in mind: a server that invents others is not followed for ever.
     static let zoneLives = 4096
 }

@@ -94,10 +94,30 @@ package struct KnownRing: Sendable {
             }
             if let whole { branch = try Self.chain(whole, of: ring, statements: statements) }
         }
-        guard let branch else { return .forked(at: number) }
-        chain = try Self.chain(shown, of: ring, statements: statements)
+        guard let branch, endedBranches.count < Limits.endedBranches else { return .forked(at: number) }
+        let longer = try Self.chain(shown, of: ring, statements: statements)
+        // Whoever has older keys of the owner than the branch ended with was dropped on it.
+        guard let ending = shown.first(where: { $0.entry.otherBranch == branch.head.hash })?.entry,
+            Self.isNoOlder(ending, than: branch.head, statements)
+        else { return .forked(at: number) }
+        chain = longer
         endedBranches.append(branch)
         return .joined
+    }
+
+    /// Whether an entry names no older keys of the owner than another one.
+    private static func isNoOlder(
+        _ entry: RingEntry, than other: RingEntry, _ statements: StatementDirectory
+    ) -> Bool {
+        func owners(_ entry: RingEntry) -> (index: Int, keys: PublicKeys)? {
+            let place = entry.ring.place
+            guard let owner = entry.member(named: place.owner) else { return nil }
+            return statements.find(owner.user, hash: owner.statementHash, in: place).map {
+                ($0.location.index, $0.keys)
+            }
+        }
+        guard let now = owners(entry), let then = owners(other) else { return false }
+        return now.index >= then.index || now.keys == then.keys
     }
 
     private static func chain(

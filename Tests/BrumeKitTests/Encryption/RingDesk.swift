@@ -56,9 +56,10 @@ final class RingDesk: @unchecked Sendable {
             else { return false }
             if number <= entries.count, entries[number - 1] == bytes { return true }
             guard number == entries.count + 1, !statements.statements.isEmpty else { return false }
-            let owners = StatementChain(
-                kept: try statements.statements.map { try SignedStatement($0.array).statement })
-            try signed.checkSignature(by: owners.last)
+            var kept: [Statement] = []
+            for bytes in statements.statements { kept.append(try SignedStatement(bytes.array).statement) }
+            let owners = StatementChain(kept: kept)
+            try signed.checkSignature(by: owners.last.keys)
             let owner = entry.member(named: scope.account)
             guard let named = owner.flatMap({ owners.statement(of: $0.statementHash) }), named.keys == owners.last.keys
             else { return false }

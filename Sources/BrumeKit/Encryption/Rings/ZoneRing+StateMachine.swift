@@ -163,7 +163,16 @@ struct ZoneRingStateMachine: Sendable {
     }
 
     /// Takes a ring that was not known.
+    ///
+    /// Of a zone that was made anew no ring begins with older keys of the account than the known one ended with: a
+    /// device that was removed since could have made it.
     private mutating func take(_ ring: KnownRing) -> Action {
+        if let known = kept.known, isOfIdentity(known), known.chain.head.ring != ring.chain.head.ring,
+            let former = ownersStatement(known.chain.head), let first = ownersStatement(ring.chain.entries[0].entry),
+            first.number < former.number, first.keys != former.keys
+        {
+            return fail(.isOver)
+        }
         do throws(EncryptionRefusal) {
             guard try kept.lives.meet(ring.chain) != .over else { return fail(.isOver) }
         } catch {
@@ -269,6 +278,11 @@ struct ZoneRingStateMachine: Sendable {
         return identity.chain.statement(of: owner.statementHash) == nil
     }
 
+    /// The owner's statement that an entry names.
+    private func ownersStatement(_ entry: RingEntry) -> Statement? {
+        entry.member(named: user).flatMap { identity.chain.statement(of: $0.statementHash) }
+    }
+
     private func ringName(id: [UInt8]) throws(EncryptionRefusal) -> RingName {
         let scope = identity.statement.scope
         return try RingName(
@@ -301,16 +315,12 @@ extension ZoneRingFailure {
         let zone = "the encryption keys of zone \(zone.quotedName)"
         return switch self {
         case .forked:
-            CKError(
-                .accountTemporarilyUnavailable,
-                message:
-                    "the server shows \(zone) otherwise than this device knows them, and nothing is encrypted with them: "
+            CKError.withoutKeys(
+                "the server shows \(zone) otherwise than this device knows them, and nothing is encrypted with them: "
                     + "ask its operator what happened")
         case .isOver:
-            CKError(
-                .accountTemporarilyUnavailable,
-                message:
-                    "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
+            CKError.withoutKeys(
+                "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
                     + "with them: ask its operator what happened")
         case .isPerRecord:
             CKError(

@@ -23,6 +23,9 @@ struct ZoneRingDriver: Sendable {
         var hasNewestIdentity = false
         for _ in 0..<KeyLimits.attemptsMax {
             guard let identity = try await identity(goal, for: account) else { return nil }
+            guard identity.statement.scope == folder.place.scope else {
+                throw .malformedResponse("it says that the account is another one than before")
+            }
             let loaded = try await folders.use(folder) { () throws(KeyFolderProblem) in
                 try folder.loadRing(zone: zone)
             }
@@ -40,6 +43,14 @@ struct ZoneRingDriver: Sendable {
             }
         }
         throw ZoneRingFailure.busy.error(zone: zone)
+    }
+
+    /// Whether the ring that is kept of a zone says that all of it is one tree.
+    func isKeptPerZone(_ zone: String, for account: AccountBinding) async -> Bool {
+        guard let folder = try? await folders.folder(of: account) else { return false }
+        let loaded = try? await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadRing(zone: zone) }
+        guard let kept = loaded?.kept, !kept.isOver else { return false }
+        return kept.known?.chain.head.isPerZone == true
     }
 
     /// Remembers that a zone was deleted, as far as is known.
