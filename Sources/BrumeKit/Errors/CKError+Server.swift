@@ -47,6 +47,17 @@ extension CKError {
     private static let zoneMadeAgainKey = "BrumeZoneMadeAgain"
     private static let assetChangedKey = "BrumeAssetChanged"
     private static let keysChangedKey = "BrumeKeysChanged"
+    private static let encryptionKeysKey = "BrumeEncryptionKeys"
+
+    /// The error of what can't be encrypted here for want of keys. All else works.
+    static func withoutKeys(_ message: String) -> CKError {
+        CKError(
+            .accountTemporarilyUnavailable,
+            userInfo: [NSLocalizedDescriptionKey: message, Self.encryptionKeysKey: true])
+    }
+
+    /// Whether it concerns the keys of what is encrypted, and not the account or the way to the server.
+    var concernsKeys: Bool { saysKeysChanged || userInfo[Self.encryptionKeysKey] as? Bool == true }
 
     /// The record's field names another asset by now: the record is to be fetched again.
     var saysAssetChanged: Bool { code == .assetNotAvailable && userInfo[Self.assetChangedKey] as? Bool == true }

@@ -68,6 +68,8 @@ extension CKSyncEngine.State.Serialization: Codable {
     private struct ZoneChange: Codable {
         var kind: ChangeKind
         var zone: ZoneName
+        /// The raw value of its encryption scope, where it is to be saved with another one than `perRecord`.
+        var scope: Int?
     }
 
     /// The changes of neighbouring records of one zone, which share its name.
@@ -104,7 +106,10 @@ extension CKSyncEngine.State.Serialization: Codable {
         try container.encode(state.ownDeletedZones.list.map(ZoneName.init), forKey: .ownDeletedZones)
         let zoneChanges = state.unsentZoneChanges.map { change in
             switch change {
-            case .saveZone(let zone): ZoneChange(kind: .save, zone: ZoneName(zone.zoneID))
+            case .saveZone(let zone):
+                ZoneChange(
+                    kind: .save, zone: ZoneName(zone.zoneID),
+                    scope: zone.encryptionScope == .perRecord ? nil : zone.encryptionScope.rawValue)
             case .deleteZone(let id): ZoneChange(kind: .delete, zone: ZoneName(id))
             }
         }
@@ -202,8 +207,9 @@ extension CKSyncEngine.State.Serialization: Codable {
         for change in try container.decode([ZoneChange].self, forKey: .pendingZones) {
             let id = change.zone.writtenID
             guard !state.zoneChanges.contains(id) else { throw refuse(.pendingZones, "a zone comes twice") }
-            let pending: CKSyncEngine.PendingDatabaseChange =
-                change.kind == .save ? .saveZone(CKRecordZone(zoneID: id)) : .deleteZone(id)
+            let zone = CKRecordZone(zoneID: id)
+            zone.encryptionScope = change.scope.flatMap(CKRecordZone.EncryptionScope.init) ?? .perRecord
+            let pending: CKSyncEngine.PendingDatabaseChange = change.kind == .save ? .saveZone(zone) : .deleteZone(id)
             state.zoneChanges.add(pending, id: id, stamp: 0)
         }
         for run in try container.decode([RecordChanges].self, forKey: .pendingRecords) {

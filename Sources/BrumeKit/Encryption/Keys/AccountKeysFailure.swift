@@ -42,12 +42,10 @@ extension AccountKeysFailure {
                 message:
                     "the server has no encryption keys of the account to which a recovery code could belong; if there "
                     + "were some, let a device that has them connect first, which gives them back")
-        case .noKeys(let absence): CKError(.accountTemporarilyUnavailable, message: absence.sentence)
+        case .noKeys(let absence): CKError.withoutKeys(absence.sentence)
         case .conflict:
-            CKError(
-                .accountTemporarilyUnavailable,
-                message:
-                    "the server shows other encryption keys of the account than this device knows, and a person has to "
+            CKError.withoutKeys(
+                "the server shows other encryption keys of the account than this device knows, and a person has to "
                     + "decide: use the account's new recovery code if its owner began anew on another device, or ask "
                     + "the server's operator what happened")
         case .wrongCode:

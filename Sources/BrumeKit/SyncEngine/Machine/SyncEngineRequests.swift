@@ -125,7 +125,8 @@ extension CKError {
 
     /// Whether it concerns the way to the server and not one item.
     var concernsConnection: Bool {
-        switch code {
+        if concernsKeys { return false }
+        return switch code {
         case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable,
             .operationCancelled, .serverResponseLost, .serviceUnavailable, .requestRateLimited:
             true

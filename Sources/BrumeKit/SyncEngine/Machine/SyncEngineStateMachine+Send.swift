@@ -182,14 +182,16 @@ extension SyncEngineStateMachine {
                 nil
             }
         let errors = Array(cycle.failedZones.values) + Array(cycle.failedRecords.values)
-        let passing = errors.filter(\.isTransient)
+        // What waits for keys holds nothing else up.
+        let passing = errors.filter { $0.isTransient && !$0.concernsKeys }
+        let onlyWaitsForKeys = cycle.failure == nil && !errors.isEmpty && errors.allSatisfy(\.concernsKeys)
         if let cause = cycle.failure ?? passing.max(by: { ($0.retryAfterSeconds ?? 0) < ($1.retryAfterSeconds ?? 0) }),
             cause.isTransient
         {
             schedule.sendFailed(cause, now: now)
-        } else if let error {
+        } else if let error, !onlyWaitsForKeys {
             if hasUnsent { schedule.sendHadFailures(error, madeProgress: cycle.isProgressMade, now: now) }
-        } else if cycle.isProgressMade || heldBatches.isEmpty {
+        } else if onlyWaitsForKeys || cycle.isProgressMade || heldBatches.isEmpty {
             // A send that has only begun uploads does not show that the server can be reached.
             schedule.sendSucceeded()
         }
@@ -270,8 +272,13 @@ extension SyncEngineStateMachine {
         var deletedIDs: [CKRecordZone.ID] = []
         var failedDeletes: [CKRecordZone.ID: CKError] = [:]
         var returned: [CKSyncEngine.PendingDatabaseChange] = []
+        var endsPass = false
         func failed(_ change: CKSyncEngine.PendingDatabaseChange, _ error: CKError) {
-            if error.isTransient, !removedZonesInFlight.contains(change.zoneID) { returned.append(change) }
+            if error.isTransient, !removedZonesInFlight.contains(change.zoneID) {
+                returned.append(change)
+                // A zone that waits for keys holds no other one up.
+                if !error.concernsKeys { endsPass = true }
+            }
             if case .success = result { sendCycle!.failedZones[change.zoneID] = error }
         }
         if case .failure(let error) = result { sendCycle!.failure = error }
@@ -304,7 +311,7 @@ extension SyncEngineStateMachine {
         }
         returnToPending(returned)
         sendCycle!.isProgressMade = cycle.isProgressMade || !savedZones.isEmpty || !deletedIDs.isEmpty
-        if sendCycle!.failure != nil || !returned.isEmpty { sendCycle!.phase = .end }
+        if sendCycle!.failure != nil || endsPass { sendCycle!.phase = .end }
         tell(
             .sentDatabaseChanges(
                 .init(
@@ -428,6 +435,8 @@ extension SyncEngineStateMachine {
         var deletedIDs: [CKRecord.ID] = []
         var failedDeletes: [CKRecord.ID: CKError] = [:]
         var returned: [CKSyncEngine.PendingRecordZoneChange] = []
+        /// Those that wait for keys stand behind all others.
+        var waiting: [CKSyncEngine.PendingRecordZoneChange] = []
         var edited: [CKRecord.ID] = []
         var retriedSaves: [CKRecord.ID] = []
         func failed(_ change: CKSyncEngine.PendingRecordZoneChange, _ error: CKError) {
@@ -436,7 +445,7 @@ extension SyncEngineStateMachine {
             failWaitingSends(change.recordID, error, isWhole: isWhole)
             guard error.isTransient, !removedInFlight.contains(change.recordID) else { return }
             if cycle.trackedIDs.contains(change.recordID) {
-                returned.append(change)
+                if error.concernsKeys { waiting.append(change) } else { returned.append(change) }
             } else {
                 state.hasUntrackedChanges = true
             }
@@ -470,7 +479,10 @@ extension SyncEngineStateMachine {
             }
         }
         state.recordChanges.putBack(returned.map { ($0.recordID, $0) }, stamp: additions)
-        let returnedIDs = Set(returned.map(\.recordID))
+        for change in waiting where !state.recordChanges.contains(change.recordID) {
+            state.recordChanges.add(change, id: change.recordID, stamp: additions)
+        }
+        let returnedIDs = Set((returned + waiting).map(\.recordID))
         state.sentRecordChanges.removeAll { returnedIDs.contains($0.recordID) }
         for id in edited where !state.recordChanges.contains(id) && !removedInFlight.contains(id) {
             additions += 1
