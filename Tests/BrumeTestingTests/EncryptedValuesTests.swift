@@ -54,11 +54,35 @@ struct EncryptedValuesTests {
             try await engine.fetchChanges()
             #expect(here.records[note("plain").recordID] != nil && here.records[note("second").recordID] == nil)
 
+            // What waits for keys stands behind what comes later.
+            there.save([note("later")], with: other)
+            await #expect(throws: CKError.self) { try await other.sendChanges() }
+            #expect(other.state.pendingRecordZoneChanges == [.saveRecord(note("second").recordID)])
             try await phone.letIn(laptop)
             try await other.sendChanges()
             #expect(other.state.pendingRecordZoneChanges.isEmpty)
             try await engine.fetchChanges()
             #expect(here.records[note("second").recordID]?.encryptedValues["secret"] == "bread")
+        }
+    }
+
+    @Test("can be seeded, and are read by devices that are let in then")
+    func seeded() async throws {
+        try await TestServer.run { server in
+            let (phone, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
+            try await server.seed([secret("n", "milk")], of: "ada")
+            try await phone.letIn(laptop)
+            try await laptop.letIn(phone)
+            for device in [phone, laptop] {
+                let seen = try await device.privateCloudDatabase.record(for: note("n").recordID)
+                #expect(seen.encryptedValues["secret"] == "milk")
+            }
+            try await server.seed([note("n")], of: "ada")
+            let seen = try await phone.privateCloudDatabase.record(for: note("n").recordID)
+            #expect(seen.encryptedValues.allKeys().isEmpty && seen.unreadableFields.isEmpty)
+            let bob = try server.device(of: "bob")
+            _ = try await bob.container.recoveryCode()
+            await #expect(throws: TestServerError.self) { try await server.seed([secret("n", "milk")], of: "bob") }
         }
     }
 

@@ -5,8 +5,8 @@ internal import BrumeKit
 /// The first device of an account that saves an encrypted value, or asks for the recovery code, has the account's keys.
 /// Any other is a device without keys until it is let in: its app shows what users of a new device see.
 extension TestDevice {
-    /// Lets another device of the same account in: from now on it can encrypt and decrypt. Makes the account's keys where
-    /// there are none.
+    /// Lets another device of the same account in: from now on it can encrypt and decrypt. Makes the account's keys
+    /// where there are none.
     ///
     /// ```swift
     /// let (phone, laptop) = (try server.device(for: ada), try server.device(for: ada))
@@ -26,13 +26,30 @@ extension TestDevice {
             do throws(CKError) {
                 return try await other.container.useRecoveryCode(code.text)
             } catch {
-                // The app has replaced it meanwhile.
-                guard error.code == .invalidArguments else { throw error }
+                // The app has replaced it meanwhile, or has begun anew.
+                guard error.code == .invalidArguments || error.code == .accountTemporarilyUnavailable else {
+                    throw error
+                }
             }
         }
         let code = try await newestCode()
         list.setRecoveryCode(code, of: account)
         try await other.container.useRecoveryCode(code.text)
+    }
+
+    /// Has the account's keys, to seed its databases with encrypted values.
+    func takeKeysForSeeding(of account: TestAccount) async throws {
+        switch try await container.encryptionStatus() {
+        case .available: return
+        case .notSetUp: list.setRecoveryCode(try await container.recoveryCode(), of: account)
+        default:
+            guard let code = list.recoveryCode(of: account) else {
+                throw TestServerError(
+                    "encrypted values of \(account.name) can't be seeded: a device made the account's keys, and the "
+                        + "server has none of them; let another device in with letIn(_:) first")
+            }
+            try await container.useRecoveryCode(code.text)
+        }
     }
 
     private func newestCode() async throws(CKError) -> CKContainer.RecoveryCode {

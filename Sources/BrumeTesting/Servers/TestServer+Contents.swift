@@ -73,6 +73,10 @@ extension TestServer {
     /// What is there already is overwritten: a record has the fields and the parent that are given, and no others. The
     /// records that are given stay as they are. The script and ``calls(_:)`` don't see it.
     ///
+    /// Encrypted values are encrypted with the account's keys, which are made where there are none: the account's
+    /// devices read them once they are let in, each by any other (``TestDevice/letIn(_:)``). Where a device of the test
+    /// made the keys, let another one in before.
+    ///
     /// ```swift
     /// try await server.seed([list, note], of: "ada")
     /// ```
@@ -91,7 +95,11 @@ extension TestServer {
         in scope: CKDatabase.Scope = .private
     ) async throws -> [CKRecord] {
         precondition(scope != .shared, "the shared database holds no records: seed its owners' private databases")
-        let database = try seedingDevice(of: account).container.database(with: scope)
+        let device = try seedingDevice(of: account)
+        let database = device.container.database(with: scope)
+        if scope == .private, records.contains(where: { !$0.encryptedValues.allKeys().isEmpty }) {
+            try await device.takeKeysForSeeding(of: try self.account(account))
+        }
         let zones = Set((records.map(\.recordID) + deletedRecordIDs).map(\.zoneID)).filter { $0 != .default }
         if !zones.isEmpty, scope == .private {
             let results = try await database.modifyRecordZones(
@@ -135,6 +143,11 @@ extension TestServer {
             let keys = Set(record.allKeys())
             for key in former.allKeys() where !keys.contains(key) && !record.changedKeys().contains(key) {
                 record[key] = nil
+            }
+            let secrets = Set(record.encryptedValues.allKeys())
+            for key in Set(former.encryptedValues.allKeys()).union(former.unreadableFields.keys)
+            where !secrets.contains(key) && !keys.contains(key) {
+                record.encryptedValues[key] = nil
             }
             guard former.parent != nil, record.parent == nil else { continue }
             // A record without a version can't take a parent away.
