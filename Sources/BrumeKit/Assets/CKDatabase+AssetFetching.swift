@@ -67,9 +67,9 @@ extension CKDatabase {
                 contents[place] = files
             }
         }
-        let opener = try await opener(for: answer.map { ($0.zoneID, $0.record) }, account, options)
+        let allOpened = try await self.opened(answer.map { ($0.zoneID, $0.record) }, account, options)
         for (place, fetched) in answer.enumerated() {
-            let opened = opener?.open(fetched.record, in: fetched.zoneID) ?? OpenedFields()
+            let opened = allOpened?[place] ?? OpenedFields()
             if contents[place] == nil, opened.isEmpty { continue }
             records[place].0 = try make(fetched, contents[place] ?? AssetContents(), opened)
         }

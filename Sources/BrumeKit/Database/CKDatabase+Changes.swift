@@ -179,9 +179,15 @@ extension CKDatabase {
             database: scope, zone: zoneID.modelID, token: changeToken?.bytes ?? [],
             resultsLimit: try Self.checked(resultsLimit), desiredKeys: desiredKeys)
         let account = core.account
-        let page = try await account.call(
-            .recordsChanges, options: options, encode: { coder in coder.encodeZoneChangesRequest(request) },
-            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
+        let page: ZoneChangesPage<Record, [UInt8]>
+        do throws(CKError) {
+            page = try await account.call(
+                .recordsChanges, options: options, encode: { coder in coder.encodeZoneChangesRequest(request) },
+                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeZoneChangesResponse(bytes) })
+        } catch {
+            if error.saysZoneMadeAgain { await zonesAreGone([zoneID], account) }
+            throw error
+        }
         var records: [CKRecord] = []
         var failures: [CKRecord.ID: CKError] = [:]
         let fetched = page.records.map {

@@ -322,6 +322,12 @@ extension OutgoingRecord {
                 opened = OpenedFields(values: sent.encrypted.values, unreadable: sent.encrypted.unreadable)
             } else {
                 opened = opener?.open(saved, in: zoneID) ?? OpenedFields()
+                // What was sent is known, whether the keys can be had just now or not.
+                for case (let key, .encrypted(let value)) in saved.fields where value == sent.encrypted.sealed[key] {
+                    guard let plain = sent.encrypted.values[key] else { continue }
+                    opened.values[key] = plain
+                    opened.unreadable[key] = nil
+                }
             }
             let made = CKRecord.make(saved, zoneID: zoneID, context: context, contents: sent.contents, opened: opened)
             guard isSame, let answer = made else {

@@ -144,7 +144,9 @@ struct CKRecordState: Sendable {
     }
 
     /// A save sends these encrypted values, or removes fields with nil.
-    mutating func sends(_ values: [String: EncryptedValue?]) { encrypted.sends(values) }
+    mutating func sends(_ values: [String: EncryptedValue?], opened: [String: FieldValue] = [:]) {
+        encrypted.sends(values, opened: opened)
+    }
 
     /// Remembers that a field was set to what no record can have: it is empty here, and the record can't be saved
     /// before the field is set again.

@@ -50,12 +50,13 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     private let scope = Guarded(EncryptionScope.perRecord)
 
-    /// What has an encryption key of its own; `perRecord` unless set. Set it before the zone is saved for the first time:
-    /// saving a zone with another one than it has fails with `invalidArguments`.
+    /// What has an encryption key of its own; `perRecord` unless set. Set it before the zone is saved for the first
+    /// time: saving a zone that has keys for records with `perZone` fails with `invalidArguments`, and `perRecord`
+    /// changes nothing.
     ///
     /// With `perRecord` a record and all below it take one key, so that it can be shared by itself; with `perZone` the
-    /// whole zone takes one, and its records can't be shared one by one. Saving such a zone makes its keys, for which the
-    /// device has to have the account's: else it fails with `accountTemporarilyUnavailable`.
+    /// whole zone takes one, and its records can't be shared one by one. Saving such a zone makes its keys, for which
+    /// the device has to have the account's: else it fails with `accountTemporarilyUnavailable`.
     public var encryptionScope: EncryptionScope {
         get { scope.current }
         set { scope.withLock { $0 = newValue } }

@@ -106,7 +106,7 @@ struct EncryptedValuesTests {
         #expect(try await fetched(by: phone).encryptedValues["secret"] == "other")
     }
 
-    @Test("are there after a restart, without asking the server for the zone's keys before a save")
+    @Test("are there after a restart, and so are the keys that others are saved with")
     func restart() async throws {
         let (phone, _) = try await firstDevice()
         let record = page()
@@ -295,7 +295,9 @@ struct EncryptedValuesTests {
         child.setParent(root)
         for record in [root, child] { record.encryptedValues["secret"] = "word" }
         _ = try await phone.modifyRecords(saving: [root, child], deleting: [])
-        let trees = try [root, child].flatMap { try $0.sealedFields.values.map { try ValueHeader(of: $0.bytes).treeID } }
+        let trees = try [root, child].flatMap {
+            try $0.sealedFields.values.map { try ValueHeader(of: $0.bytes).treeID }
+        }
         #expect(Set(trees).count == 1)
         try await CKContainer(core: tablet.core).useRecoveryCode(code)
         #expect(try await tablet.record(for: child.recordID).encryptedValues["secret"] == "word")
@@ -314,6 +316,60 @@ struct EncryptedValuesTests {
         let standard = CKRecordZone.default()
         standard.encryptionScope = .perZone
         #expect(await BrumeKitTests.code { try await phone.save(standard) } == .invalidArguments)
+    }
+
+    @Test("are saved by a device whose account got other keys on another one meanwhile")
+    func replacedKeys() async throws {
+        let (phone, code) = try await firstDevice()
+        let laptop = device("laptop")
+        try await CKContainer(core: laptop.core).useRecoveryCode(code)
+        for (number, database) in [phone, laptop].enumerated() {
+            let record = page("page \(number)")
+            record.encryptedValues["secret"] = "word"
+            try await database.save(record)
+        }
+        _ = try await CKContainer(core: phone.core).replaceRecoveryCode()
+        let record = page("after")
+        record.encryptedValues["secret"] = "word"
+        try await laptop.save(record)
+        #expect(laptop.core.account.encryptedZones.knownKeys(zone: "Diary")?.newest == 2)
+        #expect(try await fetched("after", by: phone).encryptedValues["secret"] == "word")
+    }
+
+    @Test("of a zone that another device made anew are read, and not called damaged")
+    func zoneMadeAnewElsewhere() async throws {
+        let (phone, code) = try await firstDevice()
+        let laptop = device("laptop")
+        try await CKContainer(core: laptop.core).useRecoveryCode(code)
+        let record = page()
+        record.encryptedValues["secret"] = "word"
+        try await phone.save(record)
+        #expect(try await fetched(by: laptop).encryptedValues["secret"] == "word")
+        _ = try await phone.deleteRecordZone(withID: zoneID)
+        _ = try await phone.save(CKRecordZone(zoneID: zoneID))
+        let second = page()
+        second.encryptedValues["secret"] = "other"
+        try await phone.save(second)
+        #expect(try await fetched(by: laptop).encryptedValues["secret"] == "other")
+    }
+
+    @Test("that can't be encrypted fail their record alone, and texts that only look alike are others")
+    func single() async throws {
+        let (phone, _) = try await firstDevice()
+        let record = page()
+        record.encryptedValues["secret"] = "e\u{301}"
+        try await phone.save(record)
+        record.encryptedValues["secret"] = "\u{e9}"
+        try await phone.save(record)
+        let seen: String? = try await fetched(by: phone).encryptedValues["secret"]
+        #expect(seen.map { Array($0.utf8) } == Array("\u{e9}".utf8))
+        let (root, other) = (page("root"), page("other"))
+        let share = CKShare(rootRecord: root)
+        share.encryptedValues["secret"] = "word"
+        other.encryptedValues["secret"] = "word"
+        let results = try await phone.modifyRecords(saving: [other, share], deleting: [], atomically: false)
+        #expect((try? results.saveResults[other.recordID]?.get()) != nil)
+        #expect((try? results.saveResults[share.recordID]?.get()) == nil)
     }
 
     @Test("of many records in the default zone and a custom one are saved in one go by several devices")

@@ -40,6 +40,32 @@ extension CKDatabase {
         return opener
     }
 
+    /// The encrypted values of an answer's records, opened.
+    ///
+    /// Where some of a zone don't open, the server is asked for its ring: the zone may have been made anew, or its ring
+    /// have gone on otherwise. As long as that is not known nobody is told that the values are damaged.
+    ///
+    /// - Throws: The same.
+    func opened(
+        _ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [OpenedFields]? {
+        guard var opener = try await opener(for: records, account, options) else { return nil }
+        var opened = records.map { opener.open($0.record, in: $0.zoneID) }
+        let vain = Set(
+            zip(records, opened).filter { $1.unreadable.values.contains(.damaged) }.map { $0.0.zoneID.zoneName })
+        for zone in vain.sorted() {
+            guard let before = opener.zones[zone]?.keys else { continue }
+            let keys = try? await account.encryptedZones.keysForReading(
+                zone: zone, upTo: 1, isOpenVain: true, for: account, options)
+            guard let keys, keys.place != before.place || keys.newest != before.newest else { continue }
+            opener.zones[zone]?.keys = keys
+            for (place, (zoneID, record)) in records.enumerated() where zoneID.zoneName == zone {
+                opened[place] = opener.open(record, in: zoneID)
+            }
+        }
+        return opened
+    }
+
     /// Remembers whose parents the records have.
     private func learn(_ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding) {
         var parents: [String: [(record: String, parent: String?)]] = [:]

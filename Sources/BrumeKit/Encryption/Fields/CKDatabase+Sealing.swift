@@ -14,7 +14,7 @@ extension CKDatabase {
         _ part: RecordModification.Part, _ options: CallOptions, isStale: Bool = false
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         let account = core.account
-        let (part, refused) = withoutSharesOfRecords(part, account)
+        let (part, refused) = await withoutSharesOfRecords(part, account)
         guard part.zones.contains(where: { $0.saves.contains { needsSealing($0, part, account) } }) else {
             return (part, refused)
         }
@@ -24,10 +24,17 @@ extension CKDatabase {
             let places = zones[index].saves.indices.filter { needsSealing(zones[index].saves[$0], part, account) }
             if places.isEmpty { continue }
             do throws(CKError) {
-                try await seal(&zones[index], places, part.request.savePolicy, isStale: isStale, account, options)
+                failures.merge(
+                    try await seal(&zones[index], places, part.request.savePolicy, isStale: isStale, account, options)
+                ) { $1 }
             } catch {
                 if error.keepsFromAsking { throw error }
-                for place in places { failures[zones[index].saves[place].record.recordID] = error }
+                // A parent alone needs no keys: it goes without a stamp.
+                for outgoing in places.map({ zones[index].saves[$0] })
+                where !outgoing.sent.encrypted.sentKeys(part.request.savePolicy).isEmpty {
+                    failures[outgoing.record.recordID] = error
+                }
+                for place in places { zones[index].saves[place].stamp = [] }
             }
         }
         var (sealed, unsent) = part.with(zones, failures)
@@ -39,11 +46,11 @@ extension CKDatabase {
     /// The part without shares of records in zones that are one tree: who has a record's key has that of all.
     private func withoutSharesOfRecords(
         _ part: RecordModification.Part, _ account: AccountBinding
-    ) -> (RecordModification.Part, unsent: RecordModificationResults) {
+    ) async -> (RecordModification.Part, unsent: RecordModificationResults) {
         guard databaseScope == .private else { return (part, ([:], [:])) }
         var failures: [CKRecord.ID: CKError] = [:]
         for zone in part.zones where zone.saves.contains(where: { $0.record is CKShare }) {
-            guard account.encryptedZones.knownKeys(zone: zone.id.zoneName)?.isPerZone == true else { continue }
+            guard await account.encryptedZones.isPerZone(zone.id.zoneName, for: account) else { continue }
             for outgoing in zone.saves where outgoing.record is CKShare {
                 let id = outgoing.record.recordID
                 if id.recordName == CKRecordNameZoneWideShare { continue }
@@ -66,10 +73,11 @@ extension CKDatabase {
         return account.encryptedZones.knownKeys(zone: outgoing.record.recordID.zoneID.zoneName) != nil
     }
 
+    /// - Returns: Why single records can't be encrypted.
     private func seal(
         _ zone: inout OutgoingZone, _ places: [Int], _ policy: SavePolicy, isStale: Bool, _ account: AccountBinding,
         _ options: CallOptions
-    ) async throws(CKError) {
+    ) async throws(CKError) -> [CKRecord.ID: CKError] {
         switch databaseScope {
         case .private: break
         case .public:
@@ -83,11 +91,14 @@ extension CKDatabase {
                 message: "records of the shared database can't be saved with encrypted values yet; use plain fields, "
                     + "or leave encryptedValues as they are")
         }
-        if let share = places.first(where: { zone.saves[$0].record is CKShare }) {
-            throw CKError(
-                .invalidArguments,
-                message: "\(zone.saves[share].record.recordID) can't be saved: a share has no encrypted values")
+        var failures: [CKRecord.ID: CKError] = [:]
+        for outgoing in places.map({ zone.saves[$0] }) where outgoing.record is CKShare {
+            let id = outgoing.record.recordID
+            if outgoing.sent.encrypted.sentKeys(policy).isEmpty { continue }
+            failures[id] = CKError(.invalidArguments, message: "\(id) can't be saved: a share has no encrypted values")
         }
+        let places = places.filter { !(zone.saves[$0].record is CKShare) }
+        if places.isEmpty { return failures }
         let name = zone.id.zoneName
         let keys = try await account.encryptedZones.keysForWriting(
             zone: name, isStale: isStale, for: account, options)
@@ -96,16 +107,20 @@ extension CKDatabase {
         let moved = try await valuesToMove(zone, places, policy, roots, keys, account, options)
         for place in places {
             let id = zone.saves[place].record.recordID.recordName
+            if let refusal = moved.refusals[id] {
+                failures[zone.saves[place].record.recordID] = refusal
+                continue
+            }
             do throws(EncryptionRefusal) {
                 try sealer.seal(
-                    &zone.saves[place], root: roots[id] ?? id, policy: policy, moved: moved[id] ?? [:])
+                    &zone.saves[place], root: roots[id] ?? id, policy: policy, moved: moved.values[id] ?? [:])
             } catch {
-                throw CKError(
-                    .accountTemporarilyUnavailable,
-                    message: "the newest encryption key of zone \(name.quotedName) is missing on this device; let "
+                throw CKError.withoutKeys(
+                    "the newest encryption key of zone \(name.quotedName) is missing on this device; let "
                         + "another device of the account save something in it")
             }
         }
+        return failures
     }
 
     /// The roots of the records that are sealed, by the records' names: a record's own parent is the one that it is
@@ -144,38 +159,45 @@ extension CKDatabase {
     private func valuesToMove(
         _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ roots: [String: String], _ keys: ZoneKeys,
         _ account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> [String: [String: FieldValue]] {
+    ) async throws(CKError) -> (values: [String: [String: FieldValue]], refusals: [String: CKError]) {
         // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
-        if keys.isPerZone || policy != .ifServerRecordUnchanged { return [:] }
+        if keys.isPerZone || policy != .ifServerRecordUnchanged { return ([:], [:]) }
         let moving = places.map { zone.saves[$0] }.filter { outgoing in
             outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
         }
-        if moving.isEmpty { return [:] }
+        if moving.isEmpty { return ([:], [:]) }
         let names = moving.map(\.record.recordID.recordName)
         let records = try await fetchRaw(names, zone: zone.id.zoneName, desiredKeys: nil, account, options)
         let opener = try await opener(for: records.values.map { (zone.id, $0) }, account, options)
-        guard let opener else { return [:] }
+        guard let opener else { return ([:], [:]) }
         var moved: [String: [String: FieldValue]] = [:]
+        var refusals: [String: CKError] = [:]
         for outgoing in moving {
             let name = outgoing.record.recordID.recordName
-            guard let record = records[name], record.system.changeTag == outgoing.sent.version?.changeTag else {
-                continue
-            }
+            // Another version makes the save a conflict. Values of a record of another type are not this record's.
+            guard let record = records[name], record.system.changeTag == outgoing.sent.version?.changeTag,
+                record.system.type == outgoing.record.recordType
+            else { continue }
             let tree = keys.tree(root: roots[name] ?? name)
             let opened = opener.open(record, in: zone.id)
             let edits = outgoing.sent.encrypted.edits
             for case (let key, .encrypted(let value)) in record.fields where edits[key] == nil {
                 if (try? ValueHeader(of: value.bytes))?.treeID == tree.id { continue }
                 guard let plain = opened.values[key] else {
-                    throw CKError(
-                        .accountTemporarilyUnavailable,
-                        message: "\(outgoing.record.recordID) can't get another parent here: its encrypted field "
-                            + "\(key.quotedName) has to be encrypted anew, and this device can't read it")
+                    let canCome = opened.unreadable[key] != .damaged
+                    let what =
+                        "\(outgoing.record.recordID) can't get another parent here: its encrypted field "
+                        + "\(key.quotedName) has to be encrypted anew, and this device can't read it; "
+                    refusals[name] =
+                        canCome
+                        ? CKError.withoutKeys(what + "let a device move it that can")
+                        : CKError(.invalidArguments, message: what + "set the field anew, or remove it")
+                    continue
                 }
                 moved[name, default: [:]][key] = plain
             }
         }
-        return moved
+        return (moved, refusals)
     }
 }
 

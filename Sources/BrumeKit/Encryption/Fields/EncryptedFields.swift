@@ -71,8 +71,14 @@ struct EncryptedFields: Sendable {
     }
 
     /// What the save sends of the keys that it names: nil removes one.
-    mutating func sends(_ values: [String: EncryptedValue?]) {
+    ///
+    /// - Parameter opened: Values among them that the record did not hold.
+    mutating func sends(_ values: [String: EncryptedValue?], opened: [String: FieldValue]) {
         for (key, value) in values { sealed[key] = value }
+        for (key, value) in opened where edits[key] == nil {
+            self.values[key] = value
+            unreadable[key] = nil
+        }
     }
 
     /// Takes over the server's answer to a save of `sent`, an earlier copy.

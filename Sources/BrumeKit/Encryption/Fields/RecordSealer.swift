@@ -28,14 +28,15 @@ struct RecordSealer {
         let coder = ValueCoder()
         var sent: [String: EncryptedValue?] = [:]
         func seal(_ value: FieldValue, _ key: String) -> EncryptedValue {
-            if let same = fields.sealed[key], outgoing.sent.base?.encrypted.values[key] == value,
-                (try? ValueHeader(of: same.bytes)) == cipher.header
-            {
-                return same
-            }
             let form = EncryptedValue(FieldKind(value), [])
             var plain = coder.encode(value)
             defer { Sodium.wipe(&plain) }
+            // Equal is what has the same bytes: texts that only look alike are others.
+            if let same = fields.sealed[key], (try? ValueHeader(of: same.bytes)) == cipher.header,
+                let former = outgoing.sent.base?.encrypted.values[key], coder.encode(former) == plain
+            {
+                return same
+            }
             return EncryptedValue(
                 form.kind, record.seal(plain, field: key, valueType: form.plainTypeText))
         }
@@ -44,10 +45,9 @@ struct RecordSealer {
             sent.updateValue(fields.values[key].map { seal($0, key) }, forKey: key)
         }
         outgoing.sealed = sent
-        outgoing.sent.sends(sent)
-        // A stamp is of one parent: it goes along with that, or the record could have another one.
-        let isParentSent = policy == .allKeys || outgoing.sent.parentEdit != nil
-        if let parent = outgoing.sent.parent, isParentSent, !keys.isPerZone {
+        outgoing.sent.sends(sent, opened: moved)
+        // A stamp is of the parent that the app has set: any other is the server's word.
+        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil, !keys.isPerZone {
             outgoing.stamp = record.stamp(parent: parent)
         }
     }

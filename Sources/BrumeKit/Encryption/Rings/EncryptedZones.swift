@@ -9,7 +9,12 @@ final class EncryptedZones: Sendable {
     private struct State {
         var keys: [String: ZoneKeys] = [:]
         var trees: [String: ZoneTrees] = [:]
+        /// The zones for whose ring the server was asked before something was encrypted: what is kept on the disk may
+        /// be of a zone that another device has made anew since.
+        var confirmed: Set<String> = []
         var absence: Absence?
+        /// By zones.
+        var answers: [String: Answer] = [:]
         var isEnded = false
     }
 
@@ -18,6 +23,12 @@ final class EncryptedZones: Sendable {
         let error: CKError
         /// The app's operations on the keys until then: another one may have brought them.
         let operations: UInt64
+        let untilMilliseconds: UInt64
+    }
+
+    /// That the server was asked for a zone's ring, and has no more of it than is known.
+    private struct Answer {
+        let newest: UInt32
         let untilMilliseconds: UInt64
     }
 
@@ -36,15 +47,23 @@ final class EncryptedZones: Sendable {
     func keysForWriting(
         zone: String, isStale: Bool = false, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> ZoneKeys {
+        // The account may have other keys by now, and its ring no entry yet that would say so.
+        if isStale { account.keys.statementsMayHaveChanged() }
         let identity = try await account.keys.identity(for: account)
-        if !isStale, let keys = known(zone, identity.keys.publicKeys), keys.isForWriting { return keys }
+        func sufficient() -> ZoneKeys? {
+            guard !isStale, state.withLock({ $0.confirmed.contains(zone) }),
+                let keys = known(zone, identity.keys.publicKeys), keys.isForWriting
+            else { return nil }
+            return keys
+        }
+        if let keys = sufficient() { return keys }
         return try await turns.run { () async throws(CKError) in
             // Another save may have looked meanwhile.
-            if !isStale, let keys = known(zone, identity.keys.publicKeys), keys.isForWriting { return keys }
-            guard let found = try await driver.run(.write, zone: zone, asksServer: isStale, for: account, options)
-            else {
+            if let keys = sufficient() { return keys }
+            guard let found = try await driver.run(.write, zone: zone, asksServer: true, for: account, options) else {
                 throw AccountKeysFailure.notSetUp.error
             }
+            state.withLock { if !$0.isEnded { $0.confirmed.insert(zone) } }
             return remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
         }
     }
@@ -61,21 +80,36 @@ final class EncryptedZones: Sendable {
 
     /// The keys to open values with in a zone, those up to a number; nil where the zone or the account has none.
     ///
+    /// - Parameter isOpenVain: Values don't open with those that are known: the zone may have been made anew. The
+    ///   server is asked, but not again within ten seconds.
     /// - Throws: The same. What is known then, ``knownKeys(zone:)`` has.
     func keysForReading(
-        zone: String, upTo number: UInt32, for account: AccountBinding, _ options: CallOptions
+        zone: String, upTo number: UInt32, isOpenVain: Bool = false, for account: AccountBinding,
+        _ options: CallOptions
     ) async throws(CKError) -> ZoneKeys? {
         guard let identity = try await identity(for: account) else { return nil }
-        if let keys = known(zone, identity.keys.publicKeys), keys.newest >= number { return keys }
+        let clock = account.configuration.clock
+        func sufficient() -> ZoneKeys?? {
+            let keys = known(zone, identity.keys.publicKeys)
+            if !isOpenVain, let keys, keys.newest >= number { return keys }
+            guard let answer = state.withLock({ $0.answers[zone] }), answer.newest == keys?.newest ?? 0,
+                clock.nowMilliseconds < answer.untilMilliseconds
+            else { return nil }
+            return .some(keys)
+        }
+        if let keys = sufficient() { return keys }
         return try await turns.run { () async throws(CKError) in
-            if let keys = known(zone, identity.keys.publicKeys), keys.newest >= number { return keys }
+            if let keys = sufficient() { return keys }
             var keys: ZoneKeys?
-            for asksServer in [false, true] {
+            for asksServer in isOpenVain ? [true] : [false, true] {
                 let found = try await driver.run(.read, zone: zone, asksServer: asksServer, for: account, options)
                 // What is on the disk stays of use where the server's answer is of none.
                 keys = found.map { remember(ZoneKeys($0.ring, of: $0.identity), zone: zone) }
-                if let keys, keys.newest >= number { break }
+                if !isOpenVain, let keys, keys.newest >= number { return keys }
             }
+            let answer = Answer(
+                newest: keys?.newest ?? 0, untilMilliseconds: clock.nowMilliseconds &+ Self.absenceMilliseconds)
+            state.withLock { $0.answers[zone] = answer }
             return keys
         }
     }
@@ -113,9 +147,16 @@ final class EncryptedZones: Sendable {
             if state.isEnded { return }
             // Of another life of the zone no tree is known.
             if let before = state.keys[zone], before.place != keys.place { state.trees[zone] = nil }
+            state.answers[zone] = nil
             state.keys[zone] = keys
         }
         return keys
+    }
+
+    /// Whether all of a zone is one tree, as far as this device has kept its ring. Asks nobody.
+    func isPerZone(_ zone: String, for account: AccountBinding) async -> Bool {
+        if let keys = knownKeys(zone: zone) { return keys.isPerZone }
+        return await driver.isKeptPerZone(zone, for: account)
     }
 
     // MARK: Trees
@@ -141,6 +182,8 @@ final class EncryptedZones: Sendable {
         state.withLock { state in
             state.keys[zone] = nil
             state.trees[zone] = nil
+            state.answers[zone] = nil
+            state.confirmed.remove(zone)
         }
         try await turns.run { () async throws(CKError) in try await driver.zoneWasDeleted(zone, for: account) }
     }
@@ -150,6 +193,8 @@ final class EncryptedZones: Sendable {
         state.withLock { state in
             state.keys = [:]
             state.trees = [:]
+            state.answers = [:]
+            state.confirmed = []
             state.isEnded = true
         }
     }
