@@ -357,6 +357,9 @@ package enum Limits {
     /// Bytes of a ring's signed entry: more than the largest, which has 128 members, 32 links and 2,000 earlier keys.
     package static let ringEntryBytes = 192 * 1024
 
+    /// Bytes of the hash of a ring's entry (Documentation/EncryptionFormats.md, section 10).
+    package static let ringEntryHashBytes = 32
+
     /// Entries of a ring, and bytes of all of these: what devices read (Documentation/EncryptionFormats.md, section
     /// 10).
     package static let entriesPerRing = 16_384

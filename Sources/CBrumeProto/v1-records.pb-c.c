@@ -768,7 +768,7 @@ const ProtobufCMessageDescriptor brume__v1__record_save__descriptor =
   (ProtobufCMessageInit) brume__v1__record_save__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__zone_modification__field_descriptors[3] =
+static const ProtobufCFieldDescriptor brume__v1__zone_modification__field_descriptors[4] =
 {
   {
     "zone",
@@ -806,16 +806,29 @@ static const ProtobufCFieldDescriptor brume__v1__zone_modification__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ring_entry_hash",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ZoneModification, ring_entry_hash),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__zone_modification__field_indices_by_name[] = {
   2,   /* field[2] = deletions */
+  3,   /* field[3] = ring_entry_hash */
   1,   /* field[1] = saves */
   0,   /* field[0] = zone */
 };
 static const ProtobufCIntRange brume__v1__zone_modification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor brume__v1__zone_modification__descriptor =
 {
@@ -825,7 +838,7 @@ const ProtobufCMessageDescriptor brume__v1__zone_modification__descriptor =
   "Brume__V1__ZoneModification",
   "brume.v1",
   sizeof(Brume__V1__ZoneModification),
-  3,
+  4,
   brume__v1__zone_modification__field_descriptors,
   brume__v1__zone_modification__field_indices_by_name,
   1,  brume__v1__zone_modification__number_ranges,

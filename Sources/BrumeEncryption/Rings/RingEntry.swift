@@ -110,7 +110,7 @@ package struct RingEntry: Hashable, Sendable {
     /// The open invitations, in the order of their boxes.
     var openInvitations: [RingInvitation] { invitations.filter(\.isOpen) }
 
-    private static func hash(_ bytes: [UInt8]) -> [UInt8] {
+    static func hash(_ bytes: [UInt8]) -> [UInt8] {
         var message = PartWriter(.ringHash, capacity: bytes.count + 64)
         message.write(bytes: bytes)
         return Digest.hash(message)

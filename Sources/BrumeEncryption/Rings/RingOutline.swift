@@ -4,6 +4,7 @@ package struct RingOutline: Hashable, Sendable {
     package let ring: RingName
     /// The number of the entry, and of its key.
     package let number: UInt32
+    package let hash: [UInt8]
     /// Whether the tree is private again, so that new values take the zone's key.
     package let isClosed: Bool
     /// The statement to whose keys the owner's box is.
@@ -13,7 +14,9 @@ package struct RingOutline: Hashable, Sendable {
     /// nothing is read behind the owner.
     package init(kept bytes: [UInt8]) throws(EncryptionRefusal) {
         var signed = try PartReader(bytes, .signedRingEntry)
-        var reader = try PartReader(try signed.readBytes(atMost: bytes.count), .ringEntry)
+        let entry = try signed.readBytes(atMost: bytes.count)
+        hash = RingEntry.hash(entry)
+        var reader = try PartReader(entry, .ringEntry)
         try reader.readFormat()
         ring = try reader.readRingName()
         number = try reader.readU32()

@@ -137,6 +137,13 @@ extension MessageCoder {
         let deletions = lossyTexts(zone.pointee.deletions, zone.pointee.n_deletions)
         try Self.distinctRecords(saves, deletions)
         var modification = ZoneModification(zone: id, saves: saves, deletions: deletions)
+        modification.ringEntryHash = zone.pointee.ring_entry_hash.array
+        guard [0, Limits.ringEntryHashBytes].contains(modification.ringEntryHash.count) else {
+            throw ServiceError(
+                .invalidArguments,
+                "the hash of a ring's entry has \(modification.ringEntryHash.count) bytes; it has "
+                    + "\(Limits.ringEntryHashBytes)")
+        }
         for (index, save) in saves.enumerated() where save.type == Names.shareType && save.fields.problem == nil {
             do throws(ServiceError) {
                 modification.shares[save.name] = try zone.pointee.saves[index]!.pointee.share.map(shareSave)

@@ -24,6 +24,7 @@ extension MessageCoder {
                 }
                 zone.pointee.n_deletions = modification.deletions.count
                 zone.pointee.deletions = arena.list(modification.deletions)
+                zone.pointee.ring_entry_hash = arena.data(modification.ringEntryHash)
                 return zone
             }
             message.pointee.client_token = arena.data(request.clientToken)

@@ -83,10 +83,12 @@ struct ModifyRecordsReader {
         var id: ZoneID?
         var saves: [RecordSave<CheckedFields>] = []
         var deletions: [String] = []
+        var ringEntryHash: [UInt8] = []
         var reader = WireReader(bytes)
         var last: UInt64 = 0
         while let element = try reader.next() {
-            guard element.number > last || element.number > 1 && element.number == last else { throw Unusual() }
+            let isItem = element.number == 2 || element.number == 3
+            guard element.number > last || isItem && element.number == last else { throw Unusual() }
             last = element.number
             switch element.number {
             case 1: id = try .read(try element.message())
@@ -98,9 +100,12 @@ struct ModifyRecordsReader {
                     saves.reserveCapacity(2 + min(others, Limits.itemsPerRequest - itemCount))
                 }
             case 3: deletions.append(try element.text())
+            case 4:
+                ringEntryHash = [UInt8](try element.message())
+                guard [0, Limits.ringEntryHashBytes].contains(ringEntryHash.count) else { throw Unusual() }
             default: throw Unusual()
             }
-            if element.number > 1 { itemCount += 1 }
+            if isItem { itemCount += 1 }
             guard itemCount <= Limits.itemsPerRequest else { throw Unusual() }
         }
         guard let id else { throw Unusual() }
@@ -111,7 +116,9 @@ struct ModifyRecordsReader {
             }
             for name in deletions where !seen.insert(name).inserted { throw Unusual() }
         }
-        return .distinct(in: id, saves: saves, deletions: deletions)
+        var modification = ZoneModification.distinct(in: id, saves: saves, deletions: deletions)
+        modification.ringEntryHash = ringEntryHash
+        return modification
     }
 
     private mutating func save(_ bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> RecordSave<CheckedFields> {

@@ -18,18 +18,20 @@ struct RingHeads {
         case none
         /// The owner has other keys than those that the last entry is boxed to.
         case due
-        case newest(UInt32)
+        /// The number of the newest key, and the hash of the entry that brought it.
+        case newest(UInt32, entryHash: [UInt8])
     }
 
     private struct Head {
         /// The ring's last entry.
         let entry: SharedBytes
         let number: UInt32
+        let hash: [UInt8]
         let isClosed: Bool
         let ownerStatementHash: [UInt8]
 
         init(_ outline: RingOutline, of entry: SharedBytes) {
-            (self.entry, number, isClosed) = (entry, outline.number, outline.isClosed)
+            (self.entry, number, hash, isClosed) = (entry, outline.number, outline.hash, outline.isClosed)
             ownerStatementHash = outline.ownerStatementHash
         }
     }
@@ -88,7 +90,7 @@ struct RingHeads {
         }
         if head.isClosed { return .none }
         let isNewest = try keys(of: database.statements)?.areNewest(ofStatement: head.ownerStatementHash) ?? false
-        return isNewest ? .newest(head.number) : .due
+        return isNewest ? .newest(head.number, entryHash: head.hash) : .due
     }
 
     // MARK: Statements

@@ -23,7 +23,7 @@ extension Shard {
             let saves = allSaves.span
             var check: KeyCheck?
             for item in saves.indices where saves[item].fields.mayHoldEncrypted || !saves[item].stamp.isEmpty {
-                if check == nil { check = KeyCheck(request.zones[place].zone, in: loaded, caller) }
+                if check == nil { check = KeyCheck(request.zones[place], in: loaded, caller) }
                 do throws(ServiceError) {
                     let problem = try readKept("a ring, or the statements of its owner,") {
                         () throws(EncryptionRefusal) in
@@ -42,6 +42,8 @@ extension Shard {
 /// A look at the keys of a zone's saves, one after the other.
 private struct KeyCheck {
     private let zone: ZoneID
+    /// The last entry of the zone's ring that the client knows; empty where it does not say.
+    private let ringEntryHash: [UInt8]
     private let loaded: LoadedDatabase
     private let caller: Caller
     /// Nil where the zone does not exist for the caller: then they are told that.
@@ -49,8 +51,9 @@ private struct KeyCheck {
     /// What was found last: mostly all values are of one tree.
     private var last: (header: EncryptedHeader, state: RingHeads.State)?
 
-    init(_ zone: ZoneID, in loaded: LoadedDatabase, _ caller: Caller) {
-        (self.zone, self.loaded, self.caller) = (zone, loaded, caller)
+    init(_ modification: borrowing ZoneModification<CheckedFields>, in loaded: LoadedDatabase, _ caller: Caller) {
+        (zone, ringEntryHash) = (modification.zone, modification.ringEntryHash)
+        (self.loaded, self.caller) = (loaded, caller)
         incarnation = loaded.database.incarnation(of: zone, for: caller)
     }
 
@@ -91,7 +94,10 @@ private struct KeyCheck {
         switch state {
         case .none: return Self.hasNoRing
         case .due: return Self.isDue
-        case .newest(let number): return number == header.keyNumber ? nil : Self.isAnotherKey
+        case .newest(let number, let entryHash):
+            // A tree's ring is another one than the zone's, which the client's hash is of.
+            let isSameRing = header.isShared || ringEntryHash.isEmpty || ringEntryHash == entryHash
+            return isSameRing && number == header.keyNumber ? nil : Self.isAnotherKey
         }
     }
 

@@ -17,7 +17,7 @@ package enum MessageSamples {
     package static var modifyRequest: ModifyRecordsRequest<DecodedFields> {
         var fields: DecodedFields = RecordSamples.fields
         fields.updateValue(nil, forKey: "gone")
-        return ModifyRecordsRequest(
+        var request = ModifyRecordsRequest(
             database: .private, savePolicy: .allKeys, isAtomic: false, operationID: operationID,
             zones: [
                 ZoneModification(
@@ -30,6 +30,8 @@ package enum MessageSamples {
                     ], deletions: ["c", "d"]),
                 ZoneModification(zone: .defaultZone, deletions: ["a"]),
             ], clientToken: [0, 1, 0xFF])
+        request.zones[0].ringEntryHash = [UInt8](repeating: 5, count: Limits.ringEntryHashBytes)
+        return request
     }
 
     package static var errorWithRecord: ServiceError {

@@ -71,6 +71,11 @@ package struct SampleKeys {
         return chain.entries[chain.entries.count - 1].bytes
     }
 
+    /// The hash of the last entry of a zone's own ring.
+    package func entryHash(of zone: String) throws -> [UInt8] {
+        rings[RingKey(zone: zone, root: "")]?.head.hash ?? []
+    }
+
     /// Forgets the rings of a zone that goes.
     package mutating func forgetRings(of zone: String) { rings = rings.filter { $0.key.zone != zone } }
 

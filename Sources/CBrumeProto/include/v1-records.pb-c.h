@@ -111,10 +111,15 @@ struct  Brume__V1__ZoneModification
    */
   size_t n_deletions;
   ProtobufCBinaryData *deletions;
+  /*
+   * The hash of the last entry of the zone's ring that the client knows, 32 bytes: what is encrypted with the zone's key
+   * in these saves is refused (36, KEYS_CHANGED) where the ring ends with another one. Empty: numbers alone are compared.
+   */
+  ProtobufCBinaryData ring_entry_hash;
 };
 #define BRUME__V1__ZONE_MODIFICATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__zone_modification__descriptor) \
-    , NULL, 0,NULL, 0,NULL }
+    , NULL, 0,NULL, 0,NULL, {0,NULL} }
 
 
 struct  Brume__V1__ModifyRecordsRequest

@@ -170,6 +170,21 @@ struct ModifyRecordsReaderTests {
         }
     }
 
+    @Test(
+        "the hash of a ring's entry has its length, in whatever encoding it comes", arguments: [0, 1, 31, 32, 33, 64])
+    func ringEntryHash(byteCount: Int) throws {
+        let coder = MessageCoder()
+        var request = MessageSamples.modifyRequest
+        let hash = [UInt8](repeating: 9, count: byteCount)
+        request.zones[0].ringEntryHash = hash
+        let (inPlace, byMessage) = try Self.outcomes(coder.encodeModifyRecordsRequest(request), coder)
+        #expect(inPlace == byMessage)
+        switch inPlace {
+        case .success(let read): #expect([0, 32].contains(byteCount) && read.zones[0].ringEntryHash == hash)
+        case .failure(let error): #expect(![0, 32].contains(byteCount) && error.code == .invalidArguments)
+        }
+    }
+
     @Test("the receipts of assets are apart from what is stored", arguments: [false, true])
     func receipts(inAnotherOrder: Bool) throws {
         let coder = MessageCoder()

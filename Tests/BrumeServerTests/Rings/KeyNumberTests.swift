@@ -135,6 +135,41 @@ struct KeyNumberTests {
         #expect(try !isRefused(keys.header(in: "notes", root: "list", isShared: true), by: peer))
     }
 
+    @Test("name the entry of the ring that they know: keys of another ring have the same numbers")
+    func otherRing() throws {
+        let (_, peer) = try server()
+        var keys = try peer.makeRings(in: "notes")
+        func isRefused(_ hash: [UInt8], _ header: EncryptedHeader) throws -> Bool {
+            var modification = ZoneModification(zone: notes, saves: [save(header)])
+            modification.ringEntryHash = hash
+            let request = ModifyRecordsRequest(database: .private, savePolicy: .changedKeys, zones: [modification])
+            guard case .failure(let error) = try peer.modify(request)[0].saves[0].outcome else { return false }
+            return error.detail == .keysChanged
+        }
+        let (former, header) = (try keys.entryHash(of: "notes"), try keys.header(in: "notes"))
+        #expect(try !isRefused(former, header) && !isRefused([], header))
+        try peer.deleteZone("notes")
+        try peer.makeZone("notes")
+        keys.forgetRings(of: "notes")
+        try peer.appendEntry(of: "notes", &keys)
+        // A device that was told nothing encrypts with the former zone's key, whose number is that of the new one's.
+        #expect(try isRefused(former, header))
+        #expect(try !isRefused(keys.entryHash(of: "notes"), keys.header(in: "notes")))
+        // What is encrypted with a tree's key is of the tree's ring; nothing else is compared.
+        try peer.appendEntry(of: "notes", root: "list", &keys)
+        #expect(try !isRefused(former, keys.header(in: "notes", root: "list", isShared: true)))
+        var plain = ZoneModification<DecodedFields>(
+            zone: notes, saves: [RecordSave(name: "p", type: "Note", fields: [:])])
+        plain.ringEntryHash = former
+        guard
+            case .record = try peer.modify(
+                ModifyRecordsRequest(database: .private, savePolicy: .changedKeys, zones: [plain]))[0].saves[0].outcome
+        else {
+            Issue.record("a save without encrypted values is refused")
+            return
+        }
+    }
+
     @Test("begin anew with the rings: after a reset, and in a zone that was made again") func anew() throws {
         let (_, peer) = try server()
         var keys = try peer.makeRings(in: "notes", Names.defaultZone)
