@@ -236,10 +236,13 @@ struct OutgoingZone: Sendable {
     let id: CKRecordZone.ID
     var saves: [OutgoingRecord] = []
     var deletions: [CKRecord.ID] = []
+    /// The last entry of the zone's ring, where something is encrypted with it.
+    var ringEntryHash: [UInt8] = []
 
     func modification(_ policy: SavePolicy) -> ZoneModification<DecodedFields> {
         var modification = ZoneModification(
             zone: id.modelID, saves: saves.map { $0.save(policy: policy) }, deletions: deletions.map(\.recordName))
+        modification.ringEntryHash = ringEntryHash
         for outgoing in saves {
             if let save = outgoing.shareSave { modification.shares[outgoing.record.recordID.recordName] = save }
         }

@@ -351,6 +351,48 @@ struct EncryptedValuesTests {
         second.encryptedValues["secret"] = "other"
         try await phone.save(second)
         #expect(try await fetched(by: laptop).encryptedValues["secret"] == "other")
+        // One that goes on in a zone without having heard of it takes the new keys, too.
+        _ = try await phone.deleteRecordZone(withID: zoneID)
+        _ = try await phone.save(CKRecordZone(zoneID: zoneID))
+        let (third, fourth) = (page("third"), page("fourth"))
+        for record in [third, fourth] { record.encryptedValues["secret"] = "more" }
+        try await phone.save(third)
+        try await laptop.save(fourth)
+        for name in ["third", "fourth"] {
+            #expect(try await fetched(name, by: phone).encryptedValues["secret"] == "more")
+            #expect(try await fetched(name, by: laptop).encryptedValues["secret"] == "more")
+        }
+    }
+
+    @Test("don't keep a device that was removed from saving what is plain, below another record as well")
+    func plainChild() async throws {
+        let (phone, code) = try await firstDevice()
+        let laptop = device("laptop")
+        let container = CKContainer(core: laptop.core)
+        try await container.useRecoveryCode(code)
+        let root = page("root")
+        root.encryptedValues["secret"] = "word"
+        try await phone.save(root)
+        let devices = try await container.encryptionDevices()
+        try await container.removeEncryptionDevice(try #require(devices.first { !$0.isCurrent }))
+        let child = page("child")
+        child.setParent(root)
+        child["title"] = "plain"
+        try await phone.save(child)
+        #expect(try await fetched("child", by: laptop).parent?.recordID == root.recordID)
+    }
+
+    @Test("of a zone with one key for all keep it from being shared record by record after a restart, too")
+    func perZoneAfterRestart() async throws {
+        let (phone, _) = try await firstDevice()
+        let zone = CKRecordZone(zoneName: "Whole")
+        zone.encryptionScope = .perZone
+        _ = try await phone.save(zone)
+        let folder = try phone.core.configuration.resolvedStateFolder()
+        let again = device { $0.stateFolder = folder }
+        let root = page("root", in: zone.zoneID)
+        let refused = try await again.modifyRecords(saving: [root, CKShare(rootRecord: root)], deleting: [])
+        #expect(refused.saveResults.values.allSatisfy { (try? $0.get()) == nil })
     }
 
     @Test("that can't be encrypted fail their record alone, and texts that only look alike are others")

@@ -102,6 +102,7 @@ extension CKDatabase {
         let name = zone.id.zoneName
         let keys = try await account.encryptedZones.keysForWriting(
             zone: name, isStale: isStale, for: account, options)
+        zone.ringEntryHash = keys.entryHash
         var sealer = RecordSealer(keys)
         let roots = try await roots(of: zone, places, account, options)
         let moved = try await valuesToMove(zone, places, policy, roots, keys, account, options)

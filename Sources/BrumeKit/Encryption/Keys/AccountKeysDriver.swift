@@ -36,7 +36,7 @@ struct AccountKeysDriver: Sendable {
         throw AccountKeysFailure.busy.error
     }
 
-    /// Nil: another process wrote to the folder, so that it has to be read again.
+    /// - Returns: Nil where another process wrote to the folder meanwhile, so that it has to be read again.
     private func run(
         _ started: Machine, over version: KeyFolder.Version, in folder: KeyFolder, for account: AccountBinding
     ) async throws(CKError) -> End? {

@@ -9,9 +9,6 @@ final class EncryptedZones: Sendable {
     private struct State {
         var keys: [String: ZoneKeys] = [:]
         var trees: [String: ZoneTrees] = [:]
-        /// The zones for whose ring the server was asked before something was encrypted: what is kept on the disk may
-        /// be of a zone that another device has made anew since.
-        var confirmed: Set<String> = []
         var absence: Absence?
         /// By zones.
         var answers: [String: Answer] = [:]
@@ -51,19 +48,15 @@ final class EncryptedZones: Sendable {
         if isStale { account.keys.statementsMayHaveChanged() }
         let identity = try await account.keys.identity(for: account)
         func sufficient() -> ZoneKeys? {
-            guard !isStale, state.withLock({ $0.confirmed.contains(zone) }),
-                let keys = known(zone, identity.keys.publicKeys), keys.isForWriting
-            else { return nil }
+            guard !isStale, let keys = known(zone, identity.keys.publicKeys), keys.isForWriting else { return nil }
             return keys
         }
         if let keys = sufficient() { return keys }
         return try await turns.run { () async throws(CKError) in
             // Another save may have looked meanwhile.
             if let keys = sufficient() { return keys }
-            guard let found = try await driver.run(.write, zone: zone, asksServer: true, for: account, options) else {
-                throw AccountKeysFailure.notSetUp.error
-            }
-            state.withLock { if !$0.isEnded { $0.confirmed.insert(zone) } }
+            guard let found = try await driver.run(.write, zone: zone, asksServer: isStale, for: account, options)
+            else { throw AccountKeysFailure.notSetUp.error }
             return remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
         }
     }
@@ -145,7 +138,7 @@ final class EncryptedZones: Sendable {
     private func remember(_ keys: ZoneKeys, zone: String) -> ZoneKeys {
         state.withLock { state in
             if state.isEnded { return }
-            // Of another life of the zone no tree is known.
+            // The records of a zone that was made anew are others: what was known of their parents is void.
             if let before = state.keys[zone], before.place != keys.place { state.trees[zone] = nil }
             state.answers[zone] = nil
             state.keys[zone] = keys
@@ -183,7 +176,6 @@ final class EncryptedZones: Sendable {
             state.keys[zone] = nil
             state.trees[zone] = nil
             state.answers[zone] = nil
-            state.confirmed.remove(zone)
         }
         try await turns.run { () async throws(CKError) in try await driver.zoneWasDeleted(zone, for: account) }
     }
@@ -194,7 +186,6 @@ final class EncryptedZones: Sendable {
             state.keys = [:]
             state.trees = [:]
             state.answers = [:]
-            state.confirmed = []
             state.isEnded = true
         }
     }

@@ -7,6 +7,8 @@ struct ZoneKeys: Sendable {
     let isPerZone: Bool
     /// The number of the ring's newest key.
     let newest: UInt32
+    /// The hash of the ring's last entry.
+    let entryHash: [UInt8]
     /// The identity that opened them.
     let identity: PublicKeys
     /// Whether new values may take the newest key: it is here, and nobody has it who is out.
@@ -19,6 +21,7 @@ struct ZoneKeys: Sendable {
         place = head.ring.place
         isPerZone = head.isPerZone
         newest = head.number
+        entryHash = head.hash
         self.identity = identity.keys.publicKeys
         keyrings = ([ring.chain] + ring.endedBranches).map { $0.keys(of: identity) }
         isForWriting = head.namesKeys(of: identity) && keyrings[0].current != nil

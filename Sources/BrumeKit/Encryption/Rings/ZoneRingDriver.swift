@@ -74,7 +74,7 @@ struct ZoneRingDriver: Sendable {
         }
     }
 
-    /// Nil: another process wrote to the file, so that it has to be read again.
+    /// - Returns: Nil where another process wrote to the file meanwhile, so that it has to be read again.
     private func run(
         _ started: Machine, zone: String, over head: [UInt8]?, in folder: KeyFolder, for account: AccountBinding,
         _ options: CallOptions
