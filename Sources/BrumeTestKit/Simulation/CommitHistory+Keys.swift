@@ -45,6 +45,19 @@ extension CommitHistory {
         return isDue
     }
 
+    /// Whether a zone's ring ends with the entry of a hash; true for none.
+    func endsRing(_ hash: [UInt8], of zone: String, in state: State) -> Bool {
+        hash.isEmpty || state.ring(of: zone).last.flatMap(self.hash) == hash
+    }
+
+    /// The hash of an entry of a ring; nil for what is none.
+    func hash(of entry: SharedBytes) -> [UInt8]? {
+        if let known = entryHashes[entry.array] { return known }
+        let hash = try? RingOutline(kept: entry.array).hash
+        entryHashes[entry.array] = hash
+        return hash
+    }
+
     /// The headers of all that a save encrypts.
     static func headers(of save: RecordSave<DecodedFields>) -> [EncryptedHeader] {
         save.fields.values.compactMap { $0.flatMap(header) } + [header(ofStamp: save.stamp)].compactMap(\.self)

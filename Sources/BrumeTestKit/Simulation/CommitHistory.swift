@@ -104,6 +104,8 @@ final class CommitHistory {
 
     /// Whether entries of rings were due behind statements.
     var dueEntries: [EntryAndStatement: Bool] = [:]
+    /// The hashes of rings' entries.
+    var entryHashes: [[UInt8]: [UInt8]] = [:]
     /// Values and stamps of which the keys were checked.
     var encryptedChecked = 0
 

@@ -17,6 +17,8 @@ struct Replica {
     var tags: [String: [String: String]] = [:]
     /// The numbers of the newest keys of zones, as far as the device was told.
     var keyNumbers: [String: UInt32] = [:]
+    /// The hashes of the last entries of the zones' rings, from where the device knows these numbers.
+    var ringEntryHashes: [String: [UInt8]] = [:]
     /// What the device was told of its account's keys.
     var statements: [SharedBytes] = []
     /// Tokens of earlier times, with their zones.

@@ -37,14 +37,15 @@ extension SimulatedDevice {
 
     /// Checks a refusal of a save for its keys against what the server had since the save was sent.
     func checkRefusal(
-        ofKeys error: ServiceError, _ save: RecordSave<DecodedFields>, in zone: String, meant: OperationRequest,
-        since sight: CommitHistory.Sight
+        ofKeys error: ServiceError, _ save: RecordSave<DecodedFields>,
+        of modification: ZoneModification<DecodedFields>, meant: OperationRequest, since sight: CommitHistory.Sight
     ) {
         guard error.detail == .keysChanged else { return }
         simulation.report.keysRefused += 1
         if error.code != .accountTemporarilyUnavailable || error.message.isEmpty {
             simulation.violated("I17: a save is refused for its keys with \(error.code): \(error.message)")
         }
+        let zone = modification.zone.name
         let timeline = simulation.history[meant.database]
         // What was answered before a backup was restored is remembered, and what led to it may be lost.
         guard timeline.isOfThisEra(sight) else { return }
@@ -56,15 +57,39 @@ extension SimulatedDevice {
                 return true
             }
             return headers.contains { simulation.history.problem(with: $0, in: zone, of: state) != nil }
+                || !simulation.history.endsRing(modification.ringEntryHash, of: zone, in: state)
         }
         if !isExplained {
             simulation.violated("I17: \(save.name) is refused, and is of the newest key: \(error.message)")
         }
     }
 
+    /// Checks that what was saved was encrypted with the ring that the zone had then: one that was made anew has keys of
+    /// the same numbers.
+    func checkRing(
+        of save: RecordSave<DecodedFields>, in modification: ZoneModification<DecodedFields>,
+        meant: OperationRequest, since sight: CommitHistory.Sight
+    ) {
+        let timeline = simulation.history[meant.database]
+        guard !CommitHistory.headers(of: save).isEmpty, timeline.isOfThisEra(sight) else { return }
+        let zone = modification.zone.name
+        let isTrue = timeline.wasTrue(since: timeline.start(of: sight)) { state in
+            simulation.history.endsRing(modification.ringEntryHash, of: zone, in: state)
+        }
+        if !isTrue { simulation.violated("I17: \(save.name) of \(zone) was saved with the key of another ring") }
+    }
+
+    /// The hash of a ring's last entry that a save names: mostly what the device knows, or none, and now and then another
+    /// one, which the server has to refuse.
+    func randomRingEntryHash(in zone: String) -> [UInt8] {
+        guard let known = replica.ringEntryHashes[zone], !generator.oneIn(4) else { return [] }
+        return generator.oneIn(24) ? known.reversed() : known
+    }
+
     /// A save was refused for its keys: the ring has to be fetched, and maybe to get another entry.
     func keysChanged(in zone: String) {
         replica.keyNumbers[zone] = nil
+        replica.ringEntryHashes[zone] = nil
         if replica.statements.isEmpty || generator.oneIn(3) { useStatements() } else { useRing(in: zone) }
     }
 }

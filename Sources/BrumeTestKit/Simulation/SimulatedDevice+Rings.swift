@@ -31,6 +31,7 @@ extension SimulatedDevice {
             }
             simulation.report.ringPages += 1
             replica.keyNumbers[zone] = page.last > 0 ? page.last : nil
+            replica.ringEntryHashes[zone] = page.entries.last.flatMap(simulation.history.hash)
             guard let statement = replica.statements.last else { return }
             // Two at once race for one number, as those of two devices do. Whoever only looks for the newest key
             // mostly makes none, or all others would be behind.
@@ -55,6 +56,7 @@ extension SimulatedDevice {
                 simulation.wasAnswered()
                 simulation.report.ringEntriesKept += 1
                 replica.keyNumbers[zone] = UInt32(number)
+                replica.ringEntryHashes[zone] = simulation.history.hash(of: entry)
                 let isKept = timeline.wasTrue(since: seen) { state in
                     let ring = state.ring(of: zone)
                     return ring.count >= number && ring[number - 1] == entry

@@ -44,7 +44,7 @@ extension SimulatedDevice {
             for (save, outcome) in zip(modification.saves, answer[0].saves) {
                 guard case .record(let record) = outcome.outcome else {
                     if case .failure(let error) = outcome.outcome {
-                        checkRefusal(ofKeys: error, save, in: zone.name, meant: meant, since: sight)
+                        checkRefusal(ofKeys: error, save, of: modification, meant: meant, since: sight)
                     }
                     replica.tags[Self.key(zone), default: [:]][save.name] = nil
                     continue

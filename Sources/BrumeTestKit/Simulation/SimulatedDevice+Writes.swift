@@ -109,6 +109,7 @@ extension SimulatedDevice {
         let deletions = deletesSome ? Int.random(in: 1...2, using: &generator) : 0
         var modification = ZoneModification(
             zone: ZoneID(name: zone), saves: saves, deletions: Array(names.dropFirst(count).prefix(deletions)))
+        if !isPublic { modification.ringEntryHash = randomRingEntryHash(in: zone) }
         if !isPublic { addShares(to: &modification) }
         return modification
     }
@@ -178,6 +179,7 @@ extension SimulatedDevice {
             switch outcome.outcome {
             case .record(let record):
                 if save.type == Names.shareType { simulation.report.sharesSaved += 1 }
+                checkRing(of: save, in: modification, meant: meant, since: sight)
                 tell(of: record, in: zone)
                 replica.tags[known, default: [:]][save.name] = record.system.changeTag
                 // A deletion of the same batch may have taken it with it: then the commit holds the deletion alone.
@@ -195,7 +197,7 @@ extension SimulatedDevice {
             case .failure(let error):
                 failures += 1
                 replica.tags[known, default: [:]][save.name] = nil
-                checkRefusal(ofKeys: error, save, in: zone, meant: meant, since: sight)
+                checkRefusal(ofKeys: error, save, of: modification, meant: meant, since: sight)
                 guard error.code == .serverRecordChanged else { continue }
                 guard let record = error.serverRecord.flatMap({ CommitHistory.decode(SharedBytes($0)) }) else {
                     simulation.violated("I6: the loser of a race for \(save.name) does not get the server's record")
