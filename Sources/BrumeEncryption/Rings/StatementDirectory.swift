@@ -12,7 +12,7 @@ package struct StatementDirectory: Sendable {
     struct Found {
         let location: Location
         let keys: PublicKeys
-        /// Of the newest statement of its chain.
+        /// The hash and the keys of the newest statement of the same chain.
         let newest: (hash: [UInt8], keys: PublicKeys)
     }
 

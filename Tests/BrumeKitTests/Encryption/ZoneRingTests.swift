@@ -315,6 +315,59 @@ struct ZoneRingTests {
         #expect(try phone.kept().lives.ringIDs.count == 2)
     }
 
+    /// A ring of the zone that a device with old keys of the account begins, or goes on with, in the owner's name.
+    private func forged(
+        by identity: Identity, behind entries: [SignedRingEntry] = [], otherBranch: [UInt8] = []
+    ) throws -> SharedBytes {
+        var statements = StatementDirectory()
+        statements.add(identity.chain)
+        let author = RingAuthor(user: desk.scope.account, identity: identity.keys, statements: statements)
+        let owner = RingMember(user: desk.scope.account, statementHash: identity.statement.hash, role: .owner)
+        var draft = RingDraft(members: [owner])
+        draft.otherBranch = otherBranch
+        let chain: RingChain
+        if entries.isEmpty {
+            let place = try Place(
+                container: desk.scope.container, environment: desk.scope.environment, owner: desk.scope.account,
+                zone: desk.zone, ringID: Place.newRingID())
+            chain = try author.begin(RingName(place: place), draft)
+        } else {
+            let former = RingChain(kept: entries)
+            chain = try author.next(after: former, keys: former.keys(of: identity), draft)
+        }
+        return SharedBytes(chain.entries[chain.entries.count - 1].bytes)
+    }
+
+    @Test("that a removed device begins anew, or ends a branch of, is refused, and nothing that is known is lost")
+    func removedDeviceLies() throws {
+        let (phone, laptop) = try devices()
+        let before = try phone.sealed("before")
+        #expect(try laptop.opened(before) == "before")
+        let thief = try #require(phone.identity)
+        try remove(phone, by: laptop)
+        let after = try laptop.sealed("after")
+        let genuine = desk.entries
+        let hash = try headHash(laptop)
+        let head = try #require(desk.signed.last).entry.hash
+        let begun = [try forged(by: thief)]
+        let ended = [genuine[0], try forged(by: thief, behind: [desk.signed[0]], otherBranch: head)]
+        for lie in [begun, ended] {
+            desk.entries = lie
+            for goal in [ZoneRingStateMachine.Goal.read, .write] {
+                let failure = try laptop.failure(goal)
+                #expect(failure == .isOver || failure == .forked)
+            }
+            #expect(try headHash(laptop) == hash && laptop.kept().lives.ringIDs.count == 1)
+        }
+        desk.entries = genuine
+        #expect(try [before, after].map(laptop.opened) == ["before", "after"])
+        // The account's own device may end a branch, as after a restore.
+        let owner = try #require(laptop.identity)
+        desk.entries = [genuine[0], try forged(by: owner, behind: [desk.signed[0]], otherBranch: head)]
+        #expect(try laptop.run(.read, asksServer: true)?.endedBranches.count == 1)
+        #expect(try [before, after].map(laptop.opened) == ["before", "after"])
+    }
+
     @Test("is another one in a zone that was made anew, here or by another device")
     func newLife() throws {
         let (phone, laptop) = try devices()

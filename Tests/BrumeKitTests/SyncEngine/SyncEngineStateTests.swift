@@ -55,6 +55,22 @@ struct SyncEngineStateTests {
         }
     }
 
+    @Test("keeps the encryption scopes of zones that are to be saved")
+    func scopes() throws {
+        var state = SyncEngineState()
+        let zone = CKRecordZone(zoneName: "Whole")
+        zone.encryptionScope = .perZone
+        for zone in [zone, CKRecordZone(zoneName: "Records")] {
+            state.zoneChanges.add(.saveZone(zone), id: zone.zoneID, stamp: 0)
+        }
+        let data = try JSONEncoder().encode(CKSyncEngine.State.Serialization(state))
+        let read = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: data).state
+        let scopes = read.zoneChanges.changes.map { change in
+            if case .saveZone(let zone) = change { zone.encryptionScope } else { nil as CKRecordZone.EncryptionScope? }
+        }
+        #expect(scopes == [.perZone, .perRecord])
+    }
+
     @Test("of version 1 stays readable")
     func version1() throws {
         let text = """
