@@ -18,7 +18,14 @@ enum FuzzSamples {
         .references([Reference(recordName: "r1", deletesSelf: true)]), .emptyList,
     ]
 
-    static let values = plainValues + EncryptedSamples.kinds.map { EncryptedSamples.value($0) }
+    private static let assets: [FieldValue] = {
+        let (one, other) = (RecordSamples.asset(1, byteCount: 5), RecordSamples.asset(2, byteCount: 136))
+        return [
+            .asset(one), .assets([one, other]), EncryptedSamples.asset(one), EncryptedSamples.assets([one, other]),
+        ]
+    }()
+
+    static let values = plainValues + EncryptedSamples.kinds.map { EncryptedSamples.value($0) } + assets
 
     static var modifyRequest: ModifyRecordsRequest<DecodedFields> {
         var fields: DecodedFields = [:]

@@ -592,6 +592,96 @@ void   brume__v1__empty_list__free_unpacked
   assert(message->base.descriptor == &brume__v1__empty_list__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__encrypted_asset__init
+                     (Brume__V1__EncryptedAsset         *message)
+{
+  static const Brume__V1__EncryptedAsset init_value = BRUME__V1__ENCRYPTED_ASSET__INIT;
+  *message = init_value;
+}
+size_t brume__v1__encrypted_asset__get_packed_size
+                     (const Brume__V1__EncryptedAsset *message)
+{
+  assert(message->base.descriptor == &brume__v1__encrypted_asset__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__encrypted_asset__pack
+                     (const Brume__V1__EncryptedAsset *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__encrypted_asset__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__encrypted_asset__pack_to_buffer
+                     (const Brume__V1__EncryptedAsset *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__encrypted_asset__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__EncryptedAsset *
+       brume__v1__encrypted_asset__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__EncryptedAsset *)
+     protobuf_c_message_unpack (&brume__v1__encrypted_asset__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__encrypted_asset__free_unpacked
+                     (Brume__V1__EncryptedAsset *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__encrypted_asset__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__encrypted_asset_list__init
+                     (Brume__V1__EncryptedAssetList         *message)
+{
+  static const Brume__V1__EncryptedAssetList init_value = BRUME__V1__ENCRYPTED_ASSET_LIST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__encrypted_asset_list__get_packed_size
+                     (const Brume__V1__EncryptedAssetList *message)
+{
+  assert(message->base.descriptor == &brume__v1__encrypted_asset_list__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__encrypted_asset_list__pack
+                     (const Brume__V1__EncryptedAssetList *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__encrypted_asset_list__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__encrypted_asset_list__pack_to_buffer
+                     (const Brume__V1__EncryptedAssetList *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__encrypted_asset_list__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__EncryptedAssetList *
+       brume__v1__encrypted_asset_list__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__EncryptedAssetList *)
+     protobuf_c_message_unpack (&brume__v1__encrypted_asset_list__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__encrypted_asset_list__free_unpacked
+                     (Brume__V1__EncryptedAssetList *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__encrypted_asset_list__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__v1__value__init
                      (Brume__V1__Value         *message)
 {
@@ -1447,7 +1537,109 @@ const ProtobufCMessageDescriptor brume__v1__empty_list__descriptor =
   (ProtobufCMessageInit) brume__v1__empty_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[30] =
+static const ProtobufCFieldDescriptor brume__v1__encrypted_asset__field_descriptors[2] =
+{
+  {
+    "asset",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__EncryptedAsset, asset),
+    &brume__v1__asset__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sealed",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__EncryptedAsset, sealed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__encrypted_asset__field_indices_by_name[] = {
+  0,   /* field[0] = asset */
+  1,   /* field[1] = sealed */
+};
+static const ProtobufCIntRange brume__v1__encrypted_asset__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__encrypted_asset__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.EncryptedAsset",
+  "EncryptedAsset",
+  "Brume__V1__EncryptedAsset",
+  "brume.v1",
+  sizeof(Brume__V1__EncryptedAsset),
+  2,
+  brume__v1__encrypted_asset__field_descriptors,
+  brume__v1__encrypted_asset__field_indices_by_name,
+  1,  brume__v1__encrypted_asset__number_ranges,
+  (ProtobufCMessageInit) brume__v1__encrypted_asset__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__encrypted_asset_list__field_descriptors[2] =
+{
+  {
+    "assets",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__EncryptedAssetList, n_assets),
+    offsetof(Brume__V1__EncryptedAssetList, assets),
+    &brume__v1__asset__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sealed",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__EncryptedAssetList, sealed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__encrypted_asset_list__field_indices_by_name[] = {
+  0,   /* field[0] = assets */
+  1,   /* field[1] = sealed */
+};
+static const ProtobufCIntRange brume__v1__encrypted_asset_list__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__encrypted_asset_list__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.EncryptedAssetList",
+  "EncryptedAssetList",
+  "Brume__V1__EncryptedAssetList",
+  "brume.v1",
+  sizeof(Brume__V1__EncryptedAssetList),
+  2,
+  brume__v1__encrypted_asset_list__field_descriptors,
+  brume__v1__encrypted_asset_list__field_indices_by_name,
+  1,  brume__v1__encrypted_asset_list__number_ranges,
+  (ProtobufCMessageInit) brume__v1__encrypted_asset_list__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[32] =
 {
   {
     "string_value",
@@ -1809,6 +2001,30 @@ static const ProtobufCFieldDescriptor brume__v1__value__field_descriptors[30] =
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "encrypted_asset",
+    48,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_asset),
+    &brume__v1__encrypted_asset__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "encrypted_asset_list",
+    49,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__Value, kind_case),
+    offsetof(Brume__V1__Value, encrypted_asset_list),
+    &brume__v1__encrypted_asset_list__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__value__field_indices_by_name[] = {
   16,   /* field[16] = asset_list */
@@ -1820,6 +2036,8 @@ static const unsigned brume__v1__value__field_indices_by_name[] = {
   9,   /* field[9] = double_list */
   2,   /* field[2] = double_value */
   14,   /* field[14] = empty_list */
+  30,   /* field[30] = encrypted_asset */
+  31,   /* field[31] = encrypted_asset_list */
   20,   /* field[20] = encrypted_bytes */
   26,   /* field[26] = encrypted_bytes_list */
   21,   /* field[21] = encrypted_date */
@@ -1848,7 +2066,7 @@ static const ProtobufCIntRange brume__v1__value__number_ranges[4 + 1] =
   { 33, 17 },
   { 40, 23 },
   { 47, 29 },
-  { 0, 30 }
+  { 0, 32 }
 };
 const ProtobufCMessageDescriptor brume__v1__value__descriptor =
 {
@@ -1858,7 +2076,7 @@ const ProtobufCMessageDescriptor brume__v1__value__descriptor =
   "Brume__V1__Value",
   "brume.v1",
   sizeof(Brume__V1__Value),
-  30,
+  32,
   brume__v1__value__field_descriptors,
   brume__v1__value__field_indices_by_name,
   4,  brume__v1__value__number_ranges,

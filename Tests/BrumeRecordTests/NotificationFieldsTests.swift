@@ -55,7 +55,10 @@ struct NotificationFieldsTests {
 
     @Test("assets and encrypted values are left out") func opaque() {
         let asset = Asset(checksum: AssetChecksum([UInt8](repeating: 1, count: 32))!, byteCount: 1, generation: 1)
-        for value in EncryptedSamples.kinds.map({ EncryptedSamples.value($0) }) + [.asset(asset), .assets([asset])] {
+        let assets: [FieldValue] = [
+            .asset(asset), .assets([asset]), EncryptedSamples.asset(asset), EncryptedSamples.assets([asset]),
+        ]
+        for value in EncryptedSamples.kinds.map({ EncryptedSamples.value($0) }) + assets {
             let found = fields(of: record(["a": value, "n": .int64(1)]), ["a", "n"])
             #expect(found.values == ["n": .int64(1)])
             #expect(found.isPruned)

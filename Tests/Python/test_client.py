@@ -224,8 +224,14 @@ class RecordTests(unittest.TestCase):
                 (refused.code, refused.detail), (ACCOUNT_TEMPORARILY_UNAVAILABLE, p.STATUS_DETAIL_KEYS_CHANGED))
         header = make_header(tree, 1)
         for kind in p.Value.DESCRIPTOR.fields:
-            if kind.name.startswith("encrypted_"):
+            if kind.name.startswith("encrypted_") and kind.message_type is None:
                 values[kind.name] = p.Value(**{kind.name: header + bytes(range(40 + 32))})
+        # With as many asset secrets, of 74 bytes each, as there are contents.
+        values["encrypted_asset"] = p.Value(
+            encrypted_asset=p.EncryptedAsset(asset=photo, sealed=header + bytes(40 + constructions.pad(4 + 74))))
+        values["encrypted_asset_list"] = p.Value(
+            encrypted_asset_list=p.EncryptedAssetList(
+                assets=pages, sealed=header + bytes(40 + constructions.pad(4 + 4 + 74 * len(pages)))))
         kinds = {value.WhichOneof("kind") for value in values.values()}
         self.assertEqual(kinds, {field.name for field in p.Value.DESCRIPTOR.fields}, "a kind of value is not tried")
 
@@ -240,7 +246,10 @@ class RecordTests(unittest.TestCase):
             self.assertEqual(saved.creator, client.welcome.user_record_name)
 
             # What an upload gave is for the save alone.
-            for asset in (values["asset"].asset_value, *values["assets"].asset_list.values):
+            for asset in (
+                    values["asset"].asset_value, *values["assets"].asset_list.values,
+                    values["encrypted_asset"].encrypted_asset.asset,
+                    *values["encrypted_asset_list"].encrypted_asset_list.assets):
                 self.assertTrue(asset.receipt)
                 asset.ClearField("receipt")
             fetched = fetch(client, "Values", "all")[0].record
@@ -256,7 +265,8 @@ class RecordTests(unittest.TestCase):
             self.assertEqual(list(none.fields), [])
 
             named = [("asset", 0, photo), *(("assets", index, page) for index, page in enumerate(pages))]
-            for (field, index, asset), content in zip(named, contents):
+            named += [("encrypted_" + field.replace("assets", "asset_list"), *rest) for field, *rest in named]
+            for (field, index, asset), content in zip(named, contents * 2):
                 self.assertEqual(asset.byte_count, len(content))
                 self.assertEqual(
                     client.download(

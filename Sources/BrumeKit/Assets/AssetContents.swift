@@ -1,4 +1,4 @@
-package import BrumeModel
+internal import BrumeModel
 internal import Foundation
 
 /// The files of a record's assets on this device, by the assets that the server keeps.
@@ -40,16 +40,5 @@ extension Asset {
         var asset = self
         asset.receipt = []
         return asset
-    }
-}
-
-extension FieldValue {
-    /// The assets of the value, in their order.
-    package var assets: [Asset] {
-        switch self {
-        case .asset(let asset): [asset]
-        case .assets(let assets): assets
-        default: []
-        }
     }
 }

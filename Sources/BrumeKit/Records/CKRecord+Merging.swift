@@ -167,7 +167,7 @@ extension CKRecordState {
                 let chosen = try value.map { value throws(UnsupportedFieldValue) in
                     try FieldValue(value, in: zoneID)
                 }
-                if isEncrypted, let chosen, FieldKind(chosen).encrypted == nil {
+                if isEncrypted, let chosen, !FieldKind(chosen).fitsEncryptedField {
                     return refuse("references and assets can't be encrypted values")
                 }
                 if chosen != theirs { set(chosen) }

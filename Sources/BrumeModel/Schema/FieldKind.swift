@@ -31,6 +31,14 @@ package enum FieldKind: UInt8, Hashable, Sendable, CaseIterable {
     case encryptedDates = 44
     case encryptedLocations = 45
     case encryptedEmptyList = 47
+    case encryptedAsset = 48
+    case encryptedAssets = 49
+
+    /// The kind of a member of `brume.v1.Value`; nil for a number that no kind has.
+    package init?(number: UInt64) {
+        guard let rawValue = UInt8(exactly: number) else { return nil }
+        self.init(rawValue: rawValue)
+    }
 
     private static let encryptionOffset: UInt8 = 32
 
@@ -60,8 +68,20 @@ package enum FieldKind: UInt8, Hashable, Sendable, CaseIterable {
 
     package var isEncrypted: Bool { rawValue > Self.encryptionOffset }
 
-    /// The kind of such a value once it is encrypted; nil for references and assets, which never are, and for what is
-    /// encrypted already.
+    /// Whether such a value names files that the server keeps.
+    package var namesAssets: Bool {
+        switch self {
+        case .asset, .assets, .encryptedAsset, .encryptedAssets: true
+        default: false
+        }
+    }
+
+    /// Whether such a plain value may be put into an encrypted field. Assets are encrypted where they are, in fields
+    /// that take plain ones, too.
+    package var fitsEncryptedField: Bool { encrypted != nil && !namesAssets }
+
+    /// The kind of such a value once it is encrypted; nil for references, which never are, and for what is encrypted
+    /// already.
     package var encrypted: FieldKind? {
         isEncrypted ? nil : FieldKind(rawValue: rawValue + Self.encryptionOffset)
     }

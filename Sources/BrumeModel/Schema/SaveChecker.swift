@@ -133,7 +133,7 @@ extension Schema {
     fileprivate static func conflict(
         _ field: RecordTypeSchema.Field, in type: String, sent kind: FieldKind, _ place: SchemaPlace
     ) -> ServiceError {
-        if field.type.isEncrypted != kind.isEncrypted {
+        if field.type.isEncrypted != SchemaFieldType(learnedFrom: kind)?.isEncrypted ?? kind.isEncrypted {
             let remedy =
                 field.type.isEncrypted
                 ? "is encrypted; set it with encryptedValues" : "is not encrypted; set it without encryptedValues"

@@ -27,7 +27,8 @@ package struct SchemaFieldType: Hashable, Sendable {
             }
         }
 
-        /// Whether the language has an `ENCRYPTED` form of it.
+        /// Whether the language has an `ENCRYPTED` form of it. Assets have none: the public database has plain ones in
+        /// the fields in which private databases have encrypted ones.
         package var mayBeEncrypted: Bool {
             switch self {
             case .bytes, .string, .double, .int64, .location, .timestamp: true
@@ -65,7 +66,7 @@ package struct SchemaFieldType: Hashable, Sendable {
     package init?(learnedFrom kind: FieldKind) {
         if let decrypted = kind.decrypted {
             guard let plain = SchemaFieldType(learnedFrom: decrypted) else { return nil }
-            self.init(plain.element, isList: plain.isList, isEncrypted: true)
+            self.init(plain.element, isList: plain.isList, isEncrypted: plain.element.mayBeEncrypted)
             return
         }
         self.init(learnedFromPlain: kind)
@@ -96,11 +97,11 @@ package struct SchemaFieldType: Hashable, Sendable {
     /// Whether a field of this type may hold such a value.
     ///
     /// A `NUMBER` holds integers and floating-point numbers; otherwise the types have to be the same. An encrypted
-    /// field holds nothing but encrypted values, and a plain one none: not even an empty list passes for the other.
+    /// field holds nothing but encrypted values, and a plain one none but assets: not even an empty list passes for the
+    /// other.
     package func accepts(_ kind: FieldKind) -> Bool {
-        guard kind.isEncrypted == isEncrypted else { return false }
-        guard let learned = SchemaFieldType(learnedFrom: kind) else { return isList }
-        if learned.isList != isList { return false }
+        guard let learned = SchemaFieldType(learnedFrom: kind) else { return isList && kind.isEncrypted == isEncrypted }
+        if learned.isList != isList || learned.isEncrypted != isEncrypted { return false }
         if learned.element == element { return true }
         return element == .number && (learned.element == .int64 || learned.element == .double)
     }

@@ -42,6 +42,9 @@ package struct EncryptedHeader: Hashable, Sendable {
     /// The smallest encrypted value: the least padding fills 32 bytes.
     package static let valueByteCountMin = byteCount + sealByteCount + 32
 
+    /// What opens one asset (Documentation/EncryptionFormats.md, section 6).
+    package static let assetSecretByteCount = 74
+
     private static let format: UInt8 = 1
     private static let suite: UInt8 = 1
     /// The nonce and the authenticator that encryption adds.
@@ -65,6 +68,12 @@ package struct EncryptedHeader: Hashable, Sendable {
         try self.init(bytes)
         guard bytes.count >= Self.valueByteCountMin, Self.isPadded(bytes.count - Self.byteCount - Self.sealByteCount)
         else { throw .malformed }
+    }
+
+    /// Reads the header of what opens assets, and checks its length: that of so many secrets.
+    package init(ofAssetSecrets bytes: UnsafeRawBufferPointer, count: Int, isList: Bool) throws(Problem) {
+        try self.init(bytes)
+        guard bytes.count == Self.assetSecretsByteCount(count, isList: isList) else { throw .malformed }
     }
 
     /// Reads the header of a stamp, and checks the stamp's length.
@@ -97,6 +106,12 @@ package struct EncryptedHeader: Hashable, Sendable {
     /// The length of an encrypted value whose content takes so many bytes, its own length included.
     package static func valueByteCount(content count: Int) -> Int {
         byteCount + sealByteCount + padded(max(count, 1))
+    }
+
+    /// The length of an encrypted value that holds the secret of an asset, or those of a list of assets.
+    package static func assetSecretsByteCount(_ count: Int, isList: Bool) -> Int {
+        // Both stand behind four bytes of their length, and a list behind the number of its elements.
+        valueByteCount(content: 4 + (isList ? 4 : 0) + count * assetSecretByteCount)
     }
 
     /// Whether a text was filled up to this length. A length that padding gives is its own padding.

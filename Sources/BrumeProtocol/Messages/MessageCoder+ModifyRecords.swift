@@ -89,9 +89,7 @@ extension MessageCoder {
                     switch value.pointee.kind_case {
                     case BRUME__V1__VALUE__KIND_LOCATION_LIST: count += value.pointee.location_list.pointee.n_values
                     case BRUME__V1__VALUE__KIND_REFERENCE_LIST: count += value.pointee.reference_list.pointee.n_values
-                    case BRUME__V1__VALUE__KIND_ASSET_VALUE: count += 1
-                    case BRUME__V1__VALUE__KIND_ASSET_LIST: count += value.pointee.asset_list.pointee.n_values
-                    default: break
+                    default: count += FieldChecker.assetCount(of: value)
                     }
                 }
             }

@@ -178,11 +178,10 @@ struct ModifyRecordsReader {
                 switch field {
                 case .plain: earlier.append(element.content)
                 case .packed(let packed, let kind):
-                    switch kind {
-                    case .asset?, .assets?: mayHoldAssets = true
-                    case .some(let kind) where kind.isEncrypted: mayHoldEncrypted = true
-                    default: mayHoldReferences = true
-                    }
+                    let (namesAssets, isEncrypted) = (kind?.namesAssets == true, kind?.isEncrypted == true)
+                    if namesAssets { mayHoldAssets = true }
+                    if isEncrypted { mayHoldEncrypted = true }
+                    if !namesAssets, !isEncrypted { mayHoldReferences = true }
                     packed.withUnsafeBytes { earlier.append($0) }
                 case .removal: removals.append(String(decoding: key, as: UTF8.self))
                 }

@@ -38,10 +38,11 @@ extension EncodedFields {
                 while let part = try? parts.next() {
                     guard part.number == 2 else { continue }
                     var value = WireReader(part.content)
-                    guard let content = try? value.next(),
-                        UInt8(exactly: content.number).flatMap(FieldKind.init)?.isEncrypted == true
+                    guard let member = try? value.next(), let kind = FieldKind(number: member.number),
+                        kind.isEncrypted
                     else { break }
-                    guard let header = try? EncryptedHeader(ofValue: content.content) else {
+                    let sealed = kind.namesAssets ? try? StoredRecord.secrets(ofAssets: member.content) : member.content
+                    guard let sealed, let header = try? EncryptedHeader(ofValue: sealed) else {
                         preconditionFailure("an encrypted value that was checked has no header")
                     }
                     if !visit(header) { return }

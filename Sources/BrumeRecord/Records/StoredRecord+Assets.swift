@@ -25,7 +25,8 @@ extension StoredRecord {
         return (try? reader.next()) != nil
     }
 
-    /// Whether two records name the same assets as often. False also when they do in another order.
+    /// Whether two records name the same assets as often. False also when they do in another order, or when what opens
+    /// them is another.
     package static func haveSameAssets(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         var (oneReader, otherReader) = (AssetFieldReader(one), AssetFieldReader(other))
         while true {
@@ -37,17 +38,51 @@ extension StoredRecord {
     }
 
     /// Returns whether `visit` wants more.
-    static func forEachAsset(
+    private static func forEachAsset(
         of value: WireReader.Element, _ visit: (Asset) -> Bool
     ) throws(WireReader.Damage) -> Bool {
-        if value.number == UInt64(FieldKind.asset.rawValue) { return visit(try asset(value.content)) }
-        guard value.number == UInt64(FieldKind.assets.rawValue) else { return true }
-        var list = WireReader(value.content)
-        while let element = try list.next() {
-            if try !visit(asset(element.content)) { return false }
+        guard let kind = FieldKind(number: value.number), kind.namesAssets else { return true }
+        if kind == .asset { return visit(try asset(value.content)) }
+        var members = WireReader(value.content)
+        while let member = try members.next() {
+            if kind.isEncrypted, member.number == secretsNumber { continue }
+            guard member.number == assetsNumber else { throw WireReader.Damage() }
+            if try !visit(asset(member.content)) { return false }
         }
         return true
     }
+
+    /// Checks a value that names assets: whoever reads it later relies on its form.
+    static func checkAssets(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws(WireReader.Damage) {
+        var count = 0
+        var reader = WireReader(value)
+        while let member = try reader.next() {
+            _ = try forEachAsset(of: member) { _ in
+                count += 1
+                return true
+            }
+            guard let plain = kind.decrypted else { continue }
+            _ = try secrets(ofAssets: member.content)
+            guard EncryptedValue.mayHave(assetCount: count, kind: plain) else { throw WireReader.Damage() }
+        }
+    }
+
+    /// What opens the contents of encrypted assets: the last part of their value.
+    static func secrets(
+        ofAssets content: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) -> UnsafeRawBufferPointer {
+        var reader = WireReader(content)
+        while let member = try reader.next() {
+            if member.number == assetsNumber { continue }
+            guard member.number == secretsNumber, !member.content.isEmpty, try reader.next() == nil else { break }
+            return member.content
+        }
+        throw WireReader.Damage()
+    }
+
+    // In `brume.v1.AssetList`, `EncryptedAsset` and `EncryptedAssetList` alike.
+    private static let assetsNumber: UInt64 = 1
+    private static let secretsNumber: UInt64 = 2
 
     private static func asset(_ message: UnsafeRawBufferPointer) throws(WireReader.Damage) -> Asset {
         guard let asset = Asset(encoded: message) else { throw WireReader.Damage() }
@@ -61,7 +96,7 @@ private struct AssetFieldReader {
 
     init(_ bytes: UnsafeRawBufferPointer) { reader = WireReader(bytes) }
 
-    /// The asset, or the list of assets, of the next such field: a member of `brume.v1.Value`.
+    /// The asset, or the list of assets, encrypted or not, of the next such field: a member of `brume.v1.Value`.
     mutating func next() throws(WireReader.Damage) -> WireReader.Element? {
         while let element = try reader.next() {
             guard element.number == UInt64(StoredRecord.fieldsNumber) else { continue }
@@ -69,9 +104,7 @@ private struct AssetFieldReader {
             while let part = try field.next() {
                 guard part.number == 2 else { continue }
                 var value = WireReader(part.content)
-                guard let kind = try value.next(),
-                    kind.number == UInt64(FieldKind.asset.rawValue) || kind.number == UInt64(FieldKind.assets.rawValue)
-                else { break }
+                guard let kind = try value.next(), FieldKind(number: kind.number)?.namesAssets == true else { break }
                 return kind
             }
         }

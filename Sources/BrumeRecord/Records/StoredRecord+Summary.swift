@@ -64,9 +64,8 @@ extension StoredRecord {
                     guard ByteOrder.compare(formerKey, key) < 0 else { throw WireReader.Damage() }
                     formerKey = key
                     try append(ofValue: value, to: &summary.cascades)
-                    if kind == .asset || kind == .assets {
-                        var reader = WireReader(value)
-                        while let member = try reader.next() { _ = try forEachAsset(of: member) { _ in true } }
+                    if kind.namesAssets {
+                        try checkAssets(kind, value)
                         summary.holdsAssets = true
                     }
                 default: break
@@ -87,7 +86,7 @@ extension StoredRecord {
             let value = try reader.next(), value.number == 2, value.isLengthDelimited, try reader.next() == nil
         else { throw WireReader.Damage() }
         var valueReader = WireReader(value.content)
-        guard let member = try valueReader.next(), let kind = UInt8(exactly: member.number).flatMap(FieldKind.init),
+        guard let member = try valueReader.next(), let kind = FieldKind(number: member.number),
             member.wireType == wireType(of: kind), try valueReader.next() == nil
         else { throw WireReader.Damage() }
         return (try checked(key.content), kind, value.content)

@@ -162,8 +162,7 @@ package enum StoredRecord {
         while let element = try? reader.next() {
             guard element.number == 2 else { continue }
             var value = WireReader(element.content)
-            guard let first = try? value.next(), let kind = UInt8(exactly: first.number).flatMap(FieldKind.init)
-            else { break }
+            guard let first = try? value.next(), let kind = FieldKind(number: first.number) else { break }
             return kind
         }
         preconditionFailure("a field that was checked has no value of a known kind")

@@ -33,7 +33,7 @@ extension StoredValue {
             return
         }
         switch element.number {
-        case 16, 17, 33...47: self = .opaque
+        case 16, 17, 33...49: self = .opaque
         case 8...15 where element.isLengthDelimited:
             self = .list(StoredList(kind: UInt8(element.number), element.content))
         case 1...7:

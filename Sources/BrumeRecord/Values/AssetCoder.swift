@@ -1,7 +1,7 @@
 package import BrumeModel
 package import CBrumeProto
 
-/// ``Asset`` and `brume.v1.Asset`.
+/// ``Asset`` and `brume.v1.Asset`, alone and with what opens it.
 extension MessageArena {
     package func asset(_ asset: Asset) -> Pointer<Brume__V1__Asset> {
         let message = make(brume__v1__asset__init)
@@ -10,6 +10,41 @@ extension MessageArena {
         message.pointee.generation = asset.generation
         message.pointee.receipt = data(asset.receipt)
         return message
+    }
+
+    func encryptedAsset(_ value: EncryptedValue) -> Pointer<Brume__V1__EncryptedAsset> {
+        let message = make(brume__v1__encrypted_asset__init)
+        message.pointee.asset = asset(value.assets[0])
+        message.pointee.sealed = data(value.bytes)
+        return message
+    }
+
+    func encryptedAssetList(_ value: EncryptedValue) -> Pointer<Brume__V1__EncryptedAssetList> {
+        let message = make(brume__v1__encrypted_asset_list__init)
+        message.pointee.assets = messages(value.assets) { asset($0) }
+        message.pointee.n_assets = value.assets.count
+        message.pointee.sealed = data(value.bytes)
+        return message
+    }
+}
+
+extension EncryptedValue {
+    /// Nil without an asset, or with one that is none.
+    init?(_ message: UnsafeMutablePointer<Brume__V1__EncryptedAsset>) {
+        guard let asset = message.pointee.asset.flatMap({ Asset($0) }) else { return nil }
+        self.init(.asset, message.pointee.sealed.array, assets: [asset])
+    }
+
+    /// Nil without any asset, or with one that is none.
+    init?(_ list: UnsafeMutablePointer<Brume__V1__EncryptedAssetList>) {
+        var assets: [Asset] = []
+        assets.reserveCapacity(list.pointee.n_assets)
+        for message in UnsafeBufferPointer(start: list.pointee.assets, count: list.pointee.n_assets) {
+            guard let asset = Asset(message!) else { return nil }
+            assets.append(asset)
+        }
+        if assets.isEmpty { return nil }
+        self.init(.assets, list.pointee.sealed.array, assets: assets)
     }
 }
 
@@ -44,24 +79,5 @@ extension Asset {
         }
         guard let checksum else { return nil }
         self.init(checksum: checksum, byteCount: byteCount, generation: generation)
-    }
-}
-
-extension FieldChecker {
-    /// Takes the receipts out of a value's assets, which are not stored with them, and adds them to a list. Those that
-    /// are too long to be any stay, and make the value a wrong one. The memory is the arena's.
-    package static func takeReceipts(of value: Value, into receipts: inout [[UInt8]]) {
-        func take(_ asset: UnsafeMutablePointer<Brume__V1__Asset>) {
-            guard (1...Limits.receiptBytes).contains(asset.pointee.receipt.len) else { return }
-            receipts.append(asset.pointee.receipt.array)
-            asset.pointee.receipt = ProtobufCBinaryData(len: 0, data: nil)
-        }
-        switch value.pointee.kind_case {
-        case BRUME__V1__VALUE__KIND_ASSET_VALUE: take(value.pointee.asset_value)
-        case BRUME__V1__VALUE__KIND_ASSET_LIST:
-            let list = value.pointee.asset_list.pointee
-            for index in 0..<list.n_values { take(list.values[index]!) }
-        default: break
-        }
     }
 }

@@ -23,7 +23,7 @@ package enum CanonicalValue {
     }
 
     /// The number of locations and references in lists, and of assets, of a field, valid or not
-    /// (``Limits/listMessagesPerRequest``).
+    /// (``Limits/listMessagesPerRequest``). What opens encrypted assets counts as one more.
     package static func listMessages(inField field: UnsafeRawBufferPointer) -> Int {
         var count = 0
         var fieldReader = WireReader(field)
@@ -31,10 +31,13 @@ package enum CanonicalValue {
             guard part.number == 2, part.isLengthDelimited else { continue }
             var valueReader = WireReader(part.content)
             while let list = try? valueReader.next() {
-                if list.number == 16 { count += 1 }
-                guard list.number == 13 || list.number == 14 || list.number == 17 else { continue }
-                var listReader = WireReader(list.content)
-                while (try? listReader.next()) != nil { count += 1 }
+                switch list.number {
+                case 16: count += 1
+                case 13, 14, 17, 48, 49:
+                    var listReader = WireReader(list.content)
+                    while (try? listReader.next()) != nil { count += 1 }
+                default: continue
+                }
             }
         }
         return count
@@ -67,7 +70,7 @@ package enum CanonicalValue {
     }
 
     private static func isEncrypted(_ kind: UInt64, _ content: UnsafeRawBufferPointer) -> Bool {
-        guard UInt8(exactly: kind).flatMap(FieldKind.init)?.isEncrypted == true else { return false }
+        guard let kind = FieldKind(number: kind), kind.isEncrypted, !kind.namesAssets else { return false }
         return (try? EncryptedHeader(ofValue: content)) != nil
     }
 

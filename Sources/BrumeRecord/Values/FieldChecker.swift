@@ -85,7 +85,7 @@ package enum FieldChecker {
     }
 
     /// Drops what a decoder of this version doesn't know. The memory is the arena's.
-    private static func forgetUnknown(_ message: inout ProtobufCMessage) {
+    static func forgetUnknown(_ message: inout ProtobufCMessage) {
         message.n_unknown_fields = 0
         message.unknown_fields = nil
     }
@@ -106,6 +106,8 @@ package enum FieldChecker {
         case BRUME__V1__VALUE__KIND_LOCATION_VALUE: return problem(value.pointee.location_value)
         case BRUME__V1__VALUE__KIND_REFERENCE_VALUE: return problem(value.pointee.reference_value)
         case BRUME__V1__VALUE__KIND_ASSET_VALUE: return problem(value.pointee.asset_value)
+        case BRUME__V1__VALUE__KIND_ENCRYPTED_ASSET: return problem(value.pointee.encrypted_asset)
+        case BRUME__V1__VALUE__KIND_ENCRYPTED_ASSET_LIST: return problem(value.pointee.encrypted_asset_list)
         default: return problem(list: value)
         }
     }
@@ -161,7 +163,8 @@ package enum FieldChecker {
             forgetUnknown(&value.pointee.empty_list.pointee.base)
             return nil
         case let kind:
-            guard FieldKind(kind)?.isEncrypted == true else {
+            // Those that are bytes; assets are messages.
+            guard let kind = FieldKind(kind), kind.isEncrypted, !kind.namesAssets else {
                 return "has a value without a kind that this server knows; send one of the kinds of brume.v1.Value"
             }
             return problem(encrypted: value.pointee.encrypted_string.rawBuffer)
@@ -215,7 +218,7 @@ package enum FieldChecker {
         }
     }
 
-    private static func sentence(
+    static func sentence(
         _ problem: EncryptedHeader.Problem, _ name: String, _ bytes: UnsafeRawBufferPointer
     ) -> String {
         switch problem {
@@ -231,16 +234,6 @@ package enum FieldChecker {
             return "holds a reference with the unknown action \(reference.pointee.action.rawValue); use 0 or 1"
         }
         return problem(recordName: reference.pointee.record_name).map { "holds a reference: \($0)" }
-    }
-
-    private static func problem(_ asset: UnsafeMutablePointer<Brume__V1__Asset>) -> String? {
-        forgetUnknown(&asset.pointee.base)
-        let (checksum, receipt) = (asset.pointee.checksum.len, asset.pointee.receipt.len)
-        if checksum != AssetChecksum.byteCount {
-            return "holds an asset with a checksum of \(checksum) bytes; send the 32 bytes of SHA-256"
-        }
-        // Those that are right were taken out before.
-        return receipt == 0 ? nil : "holds an asset with a receipt of \(receipt) bytes, which is none of this server's"
     }
 
     /// What is wrong with the name of a reference's target, or nil. References may point to user records; the store

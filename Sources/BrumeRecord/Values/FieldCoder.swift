@@ -41,6 +41,12 @@ extension MessageArena {
         case .asset(let asset):
             message.pointee.kind_case = BRUME__V1__VALUE__KIND_ASSET_VALUE
             message.pointee.asset_value = self.asset(asset)
+        case .encrypted(let value) where value.kind == .asset:
+            message.pointee.kind_case = BRUME__V1__VALUE__KIND_ENCRYPTED_ASSET
+            message.pointee.encrypted_asset = encryptedAsset(value)
+        case .encrypted(let value) where value.kind == .assets:
+            message.pointee.kind_case = BRUME__V1__VALUE__KIND_ENCRYPTED_ASSET_LIST
+            message.pointee.encrypted_asset_list = encryptedAssetList(value)
         case .encrypted(let value):
             message.pointee.kind_case = Brume__V1__Value__KindCase(UInt32(FieldKind(.encrypted(value)).rawValue))
             // All of these are bytes, in the same place.
@@ -133,7 +139,7 @@ extension MessageArena {
 
 extension FieldValue {
     /// The value of a decoded message. Returns nil when it has no kind that this version knows, a text that isn't
-    /// UTF-8, or an asset without a checksum.
+    /// UTF-8, an asset without a checksum, or an encrypted one without its content.
     package init?(_ value: UnsafeMutablePointer<Brume__V1__Value>) {
         switch value.pointee.kind_case {
         case BRUME__V1__VALUE__KIND_STRING_VALUE:
@@ -150,6 +156,12 @@ extension FieldValue {
         case BRUME__V1__VALUE__KIND_ASSET_VALUE:
             guard let asset = Asset(value.pointee.asset_value) else { return nil }
             self = .asset(asset)
+        case BRUME__V1__VALUE__KIND_ENCRYPTED_ASSET:
+            guard let value = EncryptedValue(value.pointee.encrypted_asset) else { return nil }
+            self = .encrypted(value)
+        case BRUME__V1__VALUE__KIND_ENCRYPTED_ASSET_LIST:
+            guard let value = EncryptedValue(value.pointee.encrypted_asset_list) else { return nil }
+            self = .encrypted(value)
         default:
             self.init(list: value)
         }
@@ -191,7 +203,8 @@ extension FieldValue {
             self = assets.isEmpty ? .emptyList : .assets(assets)
         case BRUME__V1__VALUE__KIND_EMPTY_LIST: self = .emptyList
         case let kind:
-            guard let plain = FieldKind(kind)?.decrypted else { return nil }
+            // Those that are bytes; assets are messages.
+            guard let plain = FieldKind(kind)?.decrypted, !plain.namesAssets else { return nil }
             self = .encrypted(EncryptedValue(plain, value.pointee.encrypted_string.array))
         }
     }
@@ -212,8 +225,7 @@ extension FieldValue {
 extension FieldKind {
     /// Nil for a value without a kind that this version knows.
     package init?(_ kind: Brume__V1__Value__KindCase) {
-        guard let number = UInt8(exactly: kind.rawValue) else { return nil }
-        self.init(rawValue: number)
+        self.init(number: UInt64(kind.rawValue))
     }
 }
 

@@ -5,8 +5,8 @@ package import BrumeRandom
 package enum EncryptedSamples {
     package static let tree = EncryptedHeader.TreeID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
 
-    /// The plain kinds that have an encrypted form.
-    package static let kinds = FieldKind.allCases.filter { $0.encrypted != nil }
+    /// The plain kinds that have an encrypted form, but assets.
+    package static let kinds = FieldKind.allCases.filter(\.fitsEncryptedField)
 
     /// A value whose content has so many bytes, its length included.
     package static func value(
@@ -14,6 +14,25 @@ package enum EncryptedSamples {
     ) -> FieldValue {
         let count = EncryptedHeader.valueByteCount(content: contentBytes) - EncryptedHeader.byteCount
         return .encrypted(EncryptedValue(kind, header.bytes + [UInt8](repeating: filler, count: count)))
+    }
+
+    /// An encrypted asset.
+    package static func asset(_ asset: Asset, header: EncryptedHeader = header(), filler: UInt8 = 0xA5) -> FieldValue {
+        let secrets = secrets(1, isList: false, header, filler)
+        return .encrypted(EncryptedValue(.asset, secrets, assets: [asset]))
+    }
+
+    /// An encrypted list of assets; one at least.
+    package static func assets(
+        _ assets: [Asset], header: EncryptedHeader = header(), filler: UInt8 = 0xA5
+    ) -> FieldValue {
+        let secrets = secrets(assets.count, isList: true, header, filler)
+        return .encrypted(EncryptedValue(.assets, secrets, assets: assets))
+    }
+
+    private static func secrets(_ count: Int, isList: Bool, _ header: EncryptedHeader, _ filler: UInt8) -> [UInt8] {
+        let byteCount = EncryptedHeader.assetSecretsByteCount(count, isList: isList)
+        return header.bytes + [UInt8](repeating: filler, count: byteCount - EncryptedHeader.byteCount)
     }
 
     package static func stamp(_ header: EncryptedHeader = header(), filler: UInt8 = 0x5E) -> [UInt8] {

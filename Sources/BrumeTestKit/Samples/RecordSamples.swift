@@ -23,6 +23,9 @@ package enum RecordSamples {
 
     package static let values =
         plainValues + EncryptedSamples.kinds.map { EncryptedSamples.value($0) } + [
+            EncryptedSamples.asset(asset(3, byteCount: 136)),
+            EncryptedSamples.assets([asset(4, byteCount: 136)]),
+            EncryptedSamples.assets((5...7).map { asset($0, byteCount: 65_536) }),
             EncryptedSamples.value(.bytes, contentBytes: 20_000),
             EncryptedSamples.value(header: EncryptedSamples.header(isShared: true, keyNumber: Limits.keysPerRing)),
         ]

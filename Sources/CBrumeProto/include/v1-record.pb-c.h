@@ -29,6 +29,8 @@ typedef struct Brume__V1__LocationList Brume__V1__LocationList;
 typedef struct Brume__V1__ReferenceList Brume__V1__ReferenceList;
 typedef struct Brume__V1__AssetList Brume__V1__AssetList;
 typedef struct Brume__V1__EmptyList Brume__V1__EmptyList;
+typedef struct Brume__V1__EncryptedAsset Brume__V1__EncryptedAsset;
+typedef struct Brume__V1__EncryptedAssetList Brume__V1__EncryptedAssetList;
 typedef struct Brume__V1__Value Brume__V1__Value;
 typedef struct Brume__V1__Field Brume__V1__Field;
 typedef struct Brume__V1__Record Brume__V1__Record;
@@ -256,6 +258,45 @@ struct  Brume__V1__EmptyList
      }
 
 
+/*
+ * An asset whose content a device encrypted. The server keeps and counts the content as any other, and can't read it.
+ */
+struct  Brume__V1__EncryptedAsset
+{
+  ProtobufCMessage base;
+  /*
+   * The encrypted content: its checksum, and its size, which is more than the file's. Always there.
+   */
+  Brume__V1__Asset *asset;
+  /*
+   * What reads the content: an encrypted value (Documentation/EncryptionFormats.md, section 4) of the type ASSET, which
+   * holds one asset secret (section 6).
+   */
+  ProtobufCBinaryData sealed;
+};
+#define BRUME__V1__ENCRYPTED_ASSET__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__encrypted_asset__descriptor) \
+    , NULL, {0,NULL} }
+
+
+struct  Brume__V1__EncryptedAssetList
+{
+  ProtobufCMessage base;
+  /*
+   * One at least: a list without any is an EmptyList.
+   */
+  size_t n_assets;
+  Brume__V1__Asset **assets;
+  /*
+   * The same for all of them: an encrypted value of the type LIST<ASSET>, which holds as many asset secrets.
+   */
+  ProtobufCBinaryData sealed;
+};
+#define BRUME__V1__ENCRYPTED_ASSET_LIST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__encrypted_asset_list__descriptor) \
+    , 0,NULL, {0,NULL} }
+
+
 typedef enum {
   BRUME__V1__VALUE__KIND__NOT_SET = 0,
   BRUME__V1__VALUE__KIND_STRING_VALUE = 1,
@@ -287,7 +328,9 @@ typedef enum {
   BRUME__V1__VALUE__KIND_ENCRYPTED_BYTES_LIST = 43,
   BRUME__V1__VALUE__KIND_ENCRYPTED_DATE_LIST = 44,
   BRUME__V1__VALUE__KIND_ENCRYPTED_LOCATION_LIST = 45,
-  BRUME__V1__VALUE__KIND_ENCRYPTED_EMPTY_LIST = 47
+  BRUME__V1__VALUE__KIND_ENCRYPTED_EMPTY_LIST = 47,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_ASSET = 48,
+  BRUME__V1__VALUE__KIND_ENCRYPTED_ASSET_LIST = 49
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__VALUE__KIND__CASE)
 } Brume__V1__Value__KindCase;
 
@@ -322,7 +365,8 @@ struct  Brume__V1__Value
     /*
      * Values that devices encrypted (Documentation/EncryptionFormats.md, section 4), which the server can't open. The member
      * says what is inside: its number is 32 more than that of the plain kind. A list is one value, also where it is empty;
-     * encrypted_empty_list is an empty one whose sender doesn't know the element type.
+     * encrypted_empty_list is an empty one whose sender doesn't know the element type. An encrypted asset names its
+     * encrypted content beside that, for the server to keep.
      */
     ProtobufCBinaryData encrypted_string;
     ProtobufCBinaryData encrypted_int64;
@@ -337,6 +381,8 @@ struct  Brume__V1__Value
     ProtobufCBinaryData encrypted_date_list;
     ProtobufCBinaryData encrypted_location_list;
     ProtobufCBinaryData encrypted_empty_list;
+    Brume__V1__EncryptedAsset *encrypted_asset;
+    Brume__V1__EncryptedAssetList *encrypted_asset_list;
   };
 };
 #define BRUME__V1__VALUE__INIT \
@@ -705,6 +751,44 @@ Brume__V1__EmptyList *
 void   brume__v1__empty_list__free_unpacked
                      (Brume__V1__EmptyList *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__EncryptedAsset methods */
+void   brume__v1__encrypted_asset__init
+                     (Brume__V1__EncryptedAsset         *message);
+size_t brume__v1__encrypted_asset__get_packed_size
+                     (const Brume__V1__EncryptedAsset   *message);
+size_t brume__v1__encrypted_asset__pack
+                     (const Brume__V1__EncryptedAsset   *message,
+                      uint8_t             *out);
+size_t brume__v1__encrypted_asset__pack_to_buffer
+                     (const Brume__V1__EncryptedAsset   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__EncryptedAsset *
+       brume__v1__encrypted_asset__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__encrypted_asset__free_unpacked
+                     (Brume__V1__EncryptedAsset *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__EncryptedAssetList methods */
+void   brume__v1__encrypted_asset_list__init
+                     (Brume__V1__EncryptedAssetList         *message);
+size_t brume__v1__encrypted_asset_list__get_packed_size
+                     (const Brume__V1__EncryptedAssetList   *message);
+size_t brume__v1__encrypted_asset_list__pack
+                     (const Brume__V1__EncryptedAssetList   *message,
+                      uint8_t             *out);
+size_t brume__v1__encrypted_asset_list__pack_to_buffer
+                     (const Brume__V1__EncryptedAssetList   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__EncryptedAssetList *
+       brume__v1__encrypted_asset_list__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__encrypted_asset_list__free_unpacked
+                     (Brume__V1__EncryptedAssetList *message,
+                      ProtobufCAllocator *allocator);
 /* Brume__V1__Value methods */
 void   brume__v1__value__init
                      (Brume__V1__Value         *message);
@@ -841,6 +925,12 @@ typedef void (*Brume__V1__AssetList_Closure)
 typedef void (*Brume__V1__EmptyList_Closure)
                  (const Brume__V1__EmptyList *message,
                   void *closure_data);
+typedef void (*Brume__V1__EncryptedAsset_Closure)
+                 (const Brume__V1__EncryptedAsset *message,
+                  void *closure_data);
+typedef void (*Brume__V1__EncryptedAssetList_Closure)
+                 (const Brume__V1__EncryptedAssetList *message,
+                  void *closure_data);
 typedef void (*Brume__V1__Value_Closure)
                  (const Brume__V1__Value *message,
                   void *closure_data);
@@ -876,6 +966,8 @@ extern const ProtobufCMessageDescriptor brume__v1__location_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__reference_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__asset_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__empty_list__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__encrypted_asset__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__encrypted_asset_list__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__value__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__field__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__record__descriptor;

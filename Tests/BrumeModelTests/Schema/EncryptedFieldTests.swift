@@ -2,29 +2,81 @@ import BrumeModel
 import Testing
 
 @Suite("Encrypted fields in a schema") struct EncryptedFieldTests {
-    private static let encryptedKinds = FieldKind.allCases.filter(\.isEncrypted)
+    /// Those of encrypted fields.
+    private static let encryptedKinds = FieldKind.allCases.filter { $0.isEncrypted && !$0.namesAssets }
 
     @Test("each kind that may be encrypted has an encrypted one, 32 further, and no other has") func kinds() {
         #expect(Self.encryptedKinds.count == 13)
         for kind in FieldKind.allCases where !kind.isEncrypted {
             switch kind {
-            case .reference, .references, .asset, .assets: #expect(kind.encrypted == nil)
+            case .reference, .references: #expect(kind.encrypted == nil)
             default:
                 #expect(kind.encrypted?.rawValue == kind.rawValue + 32)
                 #expect(kind.encrypted?.decrypted == kind)
             }
             #expect(kind.decrypted == nil)
         }
-        for kind in Self.encryptedKinds { #expect(kind.encrypted == nil) }
+        for kind in FieldKind.allCases where kind.isEncrypted { #expect(kind.encrypted == nil) }
+        #expect(FieldKind.allCases.filter { $0.isEncrypted && $0.namesAssets } == [.encryptedAsset, .encryptedAssets])
+        for kind in FieldKind.allCases {
+            #expect(kind.fitsEncryptedField == (kind.encrypted.map(Self.encryptedKinds.contains) ?? false))
+        }
     }
 
     @Test("the text of a value's type names it again") func typeTexts() {
-        for kind in FieldKind.allCases where kind.encrypted != nil {
+        for kind in FieldKind.allCases where kind.fitsEncryptedField {
             let value = EncryptedValue(kind, [1])
             #expect(EncryptedValue(plainTypeText: value.plainTypeText, [1]) == value)
+            #expect(EncryptedValue(plainTypeText: value.plainTypeText, [1], assets: [Self.photo]) == nil)
         }
-        for text in ["", "REFERENCE", "LIST<ASSET>", "string", "ENCRYPTED STRING"] {
+        for text in ["", "REFERENCE", "string", "ENCRYPTED STRING", "ENCRYPTED ASSET"] {
             #expect(EncryptedValue(plainTypeText: text, [1]) == nil)
+        }
+    }
+
+    private static let photo = Asset(
+        checksum: AssetChecksum([UInt8](repeating: 1, count: AssetChecksum.byteCount))!, byteCount: 136, generation: 7)
+
+    @Test("an encrypted asset names one, an encrypted list one at least, and each keeps its kind with other copies")
+    func assets() {
+        let copy = Asset(checksum: Self.photo.checksum, byteCount: 136, generation: 8)
+        for count in 0...3 {
+            let (assets, copies) = (
+                [Asset](repeating: Self.photo, count: count), [Asset](repeating: copy, count: count)
+            )
+            let single = EncryptedValue(plainTypeText: "ASSET", [1], assets: assets)
+            let list = EncryptedValue(plainTypeText: "LIST<ASSET>", [1], assets: assets)
+            #expect((single != nil) == (count == 1) && (list != nil) == (count > 0))
+            for value in [single, list].compactMap(\.self) {
+                #expect(EncryptedValue(plainTypeText: value.plainTypeText, [1], assets: assets) == value)
+                let field = FieldValue.encrypted(value)
+                #expect(field.assets == assets)
+                #expect(field.naming(copies) == .encrypted(EncryptedValue(value.kind, [1], assets: copies)))
+            }
+        }
+        #expect(FieldValue.asset(Self.photo).naming([copy]) == .asset(copy))
+        #expect(FieldValue.assets([Self.photo]).naming([copy]) == .assets([copy]))
+    }
+
+    @Test("a field for assets takes them plain and encrypted, and development learns no other type of these")
+    func assetFields() throws {
+        var lesson = SchemaLesson()
+        let kinds: [String: FieldKind] = ["one": .encryptedAsset, "many": .encryptedAssets]
+        #expect(SchemaSavingTests.check(Schema(), "Note", kinds, lesson: &lesson) == .teaches)
+        let schema = try Schema().learning(lesson, isStrict: false)
+        #expect(schema.recordTypes["Note"]?.field("one")?.type.text == "ASSET")
+        #expect(schema.recordTypes["Note"]?.field("many")?.type.text == "LIST<ASSET>")
+        let accepted: [String: Set<FieldKind>] = [
+            "one": [.asset, .encryptedAsset], "many": [.assets, .encryptedAssets, .emptyList],
+        ]
+        for (field, accepted) in accepted {
+            for kind in FieldKind.allCases {
+                let verdict = SchemaSavingTests.check(schema, "Note", [field: kind], lesson: &lesson)
+                #expect((verdict == .fits) == accepted.contains(kind), "\(field) \(kind)")
+            }
+        }
+        #expect(throws: SchemaSyntaxError.self) {
+            try SchemaParser.parse("DEFINE SCHEMA RECORD TYPE Note (one ENCRYPTED ASSET);")
         }
     }
 
@@ -72,7 +124,7 @@ import Testing
                 }
                 #expect(error.code == .invalidArguments)
                 let isSecret = field.hasPrefix("secret")
-                if isSecret != kind.isEncrypted {
+                if isSecret != kind.isEncrypted, !kind.namesAssets {
                     #expect(error.message.contains(isSecret ? "is encrypted; set it" : "is not encrypted; set it"))
                 }
             }
@@ -83,7 +135,7 @@ import Testing
     @Test("a public database takes no encrypted value, and learns none", arguments: [true, false])
     func publicDatabase(isKnown: Bool) throws {
         let schema = isKnown ? try SchemaSavingTests.schema(Self.text) : Schema()
-        for kind in Self.encryptedKinds {
+        for kind in FieldKind.allCases where kind.isEncrypted {
             var checker = SaveChecker(schema, in: SchemaSavingTests.development, scope: .public)
             let verdict = checker.check(type: "Note") { visit in
                 if "a".withUTF8Bytes({ visit($0, .string) }) { _ = "secret".withUTF8Bytes { visit($0, kind) } }

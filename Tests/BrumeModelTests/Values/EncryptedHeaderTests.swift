@@ -67,6 +67,40 @@ import Testing
         #expect(EncryptedHeader.stampByteCount == 63)
     }
 
+    @Test("what opens assets has exactly the length that as many secrets take, and a value's form otherwise")
+    func assetSecrets() {
+        func result(_ bytes: [UInt8], _ count: Int, _ isList: Bool) -> Result<EncryptedHeader, EncryptedHeader.Problem>
+        {
+            bytes.withUnsafeBytes { bytes in
+                Result { () throws(EncryptedHeader.Problem) in
+                    try EncryptedHeader(ofAssetSecrets: bytes, count: count, isList: isList)
+                }
+            }
+        }
+        // Secrets of 74 bytes behind their length, in a list behind their number as well, filled up to 32 bytes, above
+        // 1,024 of these to 64 and so on.
+        let paddings: [(count: Int, isList: Bool, padded: Int)] = [
+            (1, false, 96), (1, true, 96), (2, true, 160), (13, true, 992), (14, true, 1_088), (1_000, true, 75_776),
+        ]
+        for (count, isList, padded) in paddings {
+            #expect(EncryptedHeader.assetSecretsByteCount(count, isList: isList) == 63 + padded)
+            let right = Self.header + [UInt8](repeating: 9, count: 40 + padded)
+            #expect((try? result(right, count, isList).get())?.keyNumber == 0x1234)
+            #expect((try? Self.value(of: right).get())?.keyNumber == 0x1234)
+            for length in [0, 1, 22, 23, 63, 95, 63 + padded - 32, 63 + padded - 1, 63 + padded + 1, 63 + padded + 64] {
+                let bytes = Array((right + right).prefix(length))
+                #expect(result(bytes, count, isList) == .failure(.malformed), "\(length) bytes for \(count)")
+            }
+            #expect(result([2] + right.dropFirst(), count, isList) == .failure(.newer))
+        }
+        let right = Self.header + [UInt8](repeating: 9, count: 40 + 96)
+        for (index, byte) in [(18, 2), (22, 1)] as [(Int, UInt8)] {
+            var bytes = right
+            bytes[index] = byte
+            #expect(result(bytes, 1, false) == .failure(.malformed))
+        }
+    }
+
     @Test("a value has a length that padding gives, and no other", arguments: [32, 1_024, 1_056, 4_096, 1 << 20])
     func lengths(near: Int) {
         // As Documentation/EncryptionFormats.md has it, written down a second time.

@@ -188,10 +188,72 @@ struct RecordCheckTests {
         for bytes: [UInt8] in [[2, 1], [1, 2], [2] + right.dropFirst()] {
             #expect(try sentence(bytes).contains("needs a newer server"))
         }
-        // References are never encrypted, and assets are not yet.
-        for number: UInt64 in [32, 39, 46, 48, 49, 50] {
+        // References are never encrypted.
+        for number: UInt64 in [32, 39, 46, 50] {
             #expect(try sentence(right, number).contains("without a kind that this server knows"))
         }
+    }
+
+    private static let checksum = [UInt8](repeating: 7, count: 32)
+    private static let asset = ProtoBytes().bytes(1, checksum).varint(2, 136)
+    /// As many bytes as one secret takes, alone and in a list.
+    private static let secret = EncryptedSamples.header().bytes + [UInt8](repeating: 7, count: 40 + 96)
+
+    @Test("an encrypted asset, and a list of them, is kept in one encoding, whatever it came in")
+    func encryptedAssets() throws {
+        let photo = Asset(checksum: AssetChecksum(Self.checksum)!, byteCount: 136, generation: 0)
+        let unordered = ProtoBytes().bytes(2, Self.secret).varint(9, 1).message(1, Self.asset.varint(7, 1))
+        let contents = [ProtoBytes().message(1, Self.asset).bytes(2, Self.secret), unordered]
+        for (number, kind) in [(48, .asset), (49, .assets)] as [(UInt64, FieldKind)] {
+            let value = FieldValue.encrypted(EncryptedValue(kind, Self.secret, assets: [photo]))
+            let kept = EncodedFields([StoredRecord.encodeField(key: "key", value: value)])
+            for content in contents {
+                let save = try check(record([field("key", self.value().message(number, content))]))
+                #expect(save.fields.problem == nil && save.fields.puts == kept)
+                #expect(save.fields.mayHoldAssets && save.fields.mayHoldEncrypted)
+            }
+        }
+        // Of an asset that is said twice the last counts.
+        let twice = ProtoBytes().message(1, ProtoBytes().bytes(1, Self.secret.suffix(32)).varint(2, 1))
+            .message(1, Self.asset)
+        let save = try check(record([field("key", value().message(48, twice.bytes(2, Self.secret)))]))
+        let kept = FieldValue.encrypted(EncryptedValue(.asset, Self.secret, assets: [photo]))
+        #expect(save.fields.puts == EncodedFields([StoredRecord.encodeField(key: "key", value: kept)]))
+    }
+
+    @Test("an encrypted asset without its content, or without what opens exactly that many, is its item's problem")
+    func unfitEncryptedAssets() throws {
+        func sentence(_ number: UInt64, _ content: ProtoBytes) throws -> String {
+            let problem = try check(record([field("key", value().message(number, content))])).fields.problem
+            #expect(problem?.code == .invalidArguments)
+            return problem?.message ?? ""
+        }
+        let sealed = ProtoBytes().bytes(2, Self.secret)
+        #expect(try sentence(48, sealed).contains("without its content"))
+        #expect(try sentence(48, ProtoBytes()).contains("without its content"))
+        #expect(try sentence(49, sealed).contains("without any"))
+        #expect(try sentence(49, ProtoBytes()).contains("without any"))
+        for number: UInt64 in [48, 49] {
+            let asset = ProtoBytes().message(1, Self.asset)
+            #expect(try sentence(number, asset).contains("0 bytes in place of what opens 1 encrypted asset;"))
+            for bytes in [[], [1], Array(Self.secret.dropLast()), Self.secret + [0], Array(Self.secret.dropLast(32))] {
+                #expect(try sentence(number, asset.bytes(2, bytes)).contains("\(bytes.count) bytes in place of"))
+            }
+            #expect(
+                try sentence(number, asset.bytes(2, [2] + Self.secret.dropFirst())).contains("needs a newer server"))
+            #expect(
+                try sentence(number, ProtoBytes().message(1, ProtoBytes()).bytes(2, Self.secret)).contains("checksum"))
+            let receipt = Self.asset.bytes(4, [UInt8](repeating: 1, count: Limits.receiptBytes + 1))
+            #expect(try sentence(number, ProtoBytes().message(1, receipt).bytes(2, Self.secret)).contains("receipt"))
+            // The bytes of a value of another kind, which are no message.
+            let save = record([field("key", value().bytes(number, Self.secret))])
+            let zone = ProtoBytes().message(1, ProtoBytes().text(1, "Notes")).message(2, save)
+            #expect(throws: ServiceError.self) {
+                try ProtoBytes().varint(1, 2).message(5, zone).bytes.decoded(coder.decodeModifyRecordsRequest)
+            }
+        }
+        let two = ProtoBytes().message(1, Self.asset).message(1, Self.asset)
+        #expect(try sentence(49, two.bytes(2, Self.secret)).contains("in place of what opens 2 encrypted assets"))
     }
 
     @Test("a stamp has its form, or is its item's problem") func stamps() throws {

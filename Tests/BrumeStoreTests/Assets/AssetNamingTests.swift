@@ -47,6 +47,28 @@ struct AssetNamingTests {
         #expect(save("a", ["photo": .asset(photo)]) == .assetNotAvailable)
     }
 
+    @Test("in an encrypted field as in any: with a receipt, or where its version on the server names it already")
+    func encrypted() throws {
+        for value in [EncryptedSamples.asset(photo), EncryptedSamples.assets([photo])] {
+            #expect(save("a", ["photo": value]) == .assetNotAvailable)
+            #expect(save("a", ["photo": value], grants: [other]) == .assetNotAvailable)
+        }
+        #expect(save("a", ["photo": EncryptedSamples.assets([photo, other])], grants: [photo]) == .assetNotAvailable)
+        #expect(desk.database.recordCount == 0 && desk.database.blobs.count == 0)
+        #expect(save("a", ["photo": EncryptedSamples.asset(photo)], grants: [photo]) == nil)
+        #expect(try #require(desk.record("a")).fields["photo"] == EncryptedSamples.asset(photo))
+        #expect(desk.database.blobs.referenceCount(of: BlobName(photo)) == 1)
+        // Encrypted anew, in another field, in a list, and plain: which of these it is the device decides.
+        let keyed = EncryptedSamples.asset(photo, header: EncryptedSamples.header(keyNumber: 2))
+        for value in [keyed, EncryptedSamples.assets([photo, photo]), .asset(photo), EncryptedSamples.asset(photo)] {
+            #expect(save("a", ["photo": value]) == nil)
+            #expect(save("a", ["others": EncryptedSamples.assets([photo])]) == nil)
+        }
+        #expect(save("b", ["photo": EncryptedSamples.asset(photo)]) == .assetNotAvailable)
+        #expect(save("a", ["photo": nil, "others": nil]) == nil)
+        #expect(save("a", ["photo": EncryptedSamples.asset(photo)]) == .assetNotAvailable)
+    }
+
     @Test("of exactly the checksum, size and copy that was granted, in the zone that it was granted for")
     func exactness() {
         let others = [
@@ -77,14 +99,22 @@ struct AssetNamingTests {
         #expect(save("a", ["x": .assets(many)], grants: [photo]) == nil)
         #expect(save("a", ["y": .asset(photo)]) == .limitExceeded)
         #expect(save("a", ["n": .int64(1)]) == nil)
+        #expect(save("a", ["y": EncryptedSamples.asset(photo)]) == .limitExceeded)
         #expect(save("b", ["x": .assets(many + [photo])], grants: [photo]) == .limitExceeded)
+        #expect(save("b", ["x": EncryptedSamples.assets(many + [photo])], grants: [photo]) == .limitExceeded)
+        let half = EncryptedSamples.assets([Asset](repeating: photo, count: Limits.assetsPerRecord / 2))
+        #expect(save("b", ["x": half, "y": half, "z": .asset(photo)], grants: [photo]) == .limitExceeded)
         #expect(desk.database.blobs.referenceCount(of: BlobName(photo)) == Limits.assetsPerRecord)
         #expect(!desk.database.hasAssetReleases)
     }
 
-    @Test("ten thousand times in one request, and a record more")
-    func requestLimit() {
-        let many = FieldValue.assets([Asset](repeating: photo, count: Limits.assetsPerRecord))
+    @Test("ten thousand times in one request, and a record more", arguments: [false, true])
+    func requestLimit(isEncrypted: Bool) {
+        func list(_ count: Int) -> FieldValue {
+            let list = [Asset](repeating: photo, count: count)
+            return isEncrypted ? EncryptedSamples.assets(list) : .assets(list)
+        }
+        let many = list(Limits.assetsPerRecord)
         func saves(_ value: FieldValue?) -> [RecordSave<CheckedFields>] {
             (0..<12).map { number in .of("r\(number)", value.map { ["x": $0] } ?? ["n": .int64(1)]) }
         }
@@ -92,7 +122,7 @@ struct AssetNamingTests {
         let sent = desk.modify(policy: .changedKeys, isAtomic: false, saves: saves(many), grants: [photo]).result
         #expect(sent.saveCodes == expected)
         // The versions that the server has count too, where they have to be looked at.
-        let fewer = FieldValue.assets([Asset](repeating: photo, count: Limits.assetsPerRecord - 1))
+        let fewer = list(Limits.assetsPerRecord - 1)
         let again = desk.modify(policy: .changedKeys, isAtomic: false, saves: saves(fewer)).result
         #expect(again.saveCodes.filter { $0 == nil }.count == 5)
     }

@@ -48,6 +48,26 @@ struct AssetReleaseTests {
         #expect(desk.database.blobs.referencedByteCount == 100)
     }
 
+    @Test("is released with the last of all fields that name it, encrypted or not")
+    func encrypted() {
+        func put(_ fields: [String: FieldValue?]) {
+            let result = desk.modify(policy: .changedKeys, saves: [.of("a", fields)], grants: [photo, other]).result
+            #expect(result.saveCodes == [nil])
+            #expect(!release())
+        }
+        put(["x": EncryptedSamples.asset(photo), "y": EncryptedSamples.assets([photo, other])])
+        #expect(count(photo) == 2 && count(other) == 1)
+        put(["x": EncryptedSamples.asset(photo, filler: 1)])
+        put(["n": .int64(1)])
+        #expect(count(photo) == 2 && count(other) == 1)
+        put(["x": .asset(photo), "y": EncryptedSamples.asset(other)])
+        #expect(count(photo) == 1 && count(other) == 1)
+        put(["x": nil])
+        #expect(count(photo) == 0 && count(other) == 1)
+        _ = desk.modify(deletions: ["a"])
+        #expect(!release() && count(other) == 0 && desk.database.blobs.referencedByteCount == 0)
+    }
+
     @Test("of a large zone is freed where nobody waits for it")
     func largeZones() {
         var remains: [Remains] = []
@@ -104,7 +124,13 @@ struct AssetReleaseTests {
             default:
                 let count = Int.random(in: 0...3, using: &generator)
                 let named = (0..<count).map { _ in assets.randomElement(using: &generator)! }
-                let value: FieldValue? = named.isEmpty ? nil : named.count == 1 ? .asset(named[0]) : .assets(named)
+                let isEncrypted = generator.oneIn(2)
+                let value: FieldValue? =
+                    switch named.count {
+                    case 0: nil
+                    case 1: isEncrypted ? EncryptedSamples.asset(named[0]) : .asset(named[0])
+                    default: isEncrypted ? EncryptedSamples.assets(named) : .assets(named)
+                    }
                 let save = RecordSave<CheckedFields>.of(
                     name, ["f\(Int.random(in: 0..<2, using: &generator))": value, "n": .int64(Int64(journal.count))])
                 let place = generator.oneIn(5) ? .defaultZone : zone

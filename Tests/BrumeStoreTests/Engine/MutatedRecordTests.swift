@@ -16,6 +16,9 @@ struct MutatedRecordTests {
         "ls": .strings(["one", "two"]), "ln": .int64s([1, -2]), "ld": .doubles([0.5]),
         "all": .references([Reference(recordName: "boss", deletesSelf: true)]), "none": .emptyList,
         "e": EncryptedSamples.value(.int64), "el": EncryptedSamples.value(.emptyList),
+        "a": .asset(RecordSamples.asset(1, byteCount: 9)),
+        "ea": EncryptedSamples.asset(RecordSamples.asset(2, byteCount: 9)),
+        "eas": EncryptedSamples.assets([RecordSamples.asset(3, byteCount: 9), RecordSamples.asset(4, byteCount: 9)]),
     ]
 
     private static func record(_ type: String, _ sharing: SharingPart) -> [UInt8] {

@@ -45,7 +45,7 @@ private final class EncryptedValues: CKRecordKeyValueSetting, Sendable {
         } catch {
             return refuse(error.reason, key)
         }
-        if let value, FieldKind(value).encrypted == nil {
+        if let value, !FieldKind(value).fitsEncryptedField {
             return refuse("references and assets can't be encrypted values; set them in the record itself", key)
         }
         record.updateState { $0.setEncrypted(value, forKey: key) }
