@@ -36,6 +36,9 @@ struct ExportLineTests {
         var cases = exportedValues
         cases["nan"] = .double(Double(bitPattern: 0x7FF8_0000_0000_1234))
         cases["infinity"] = .doubles([.infinity, -.infinity])
+        let assets = [RecordSamples.asset(1, byteCount: 136), RecordSamples.asset(2, byteCount: 4_096)]
+        cases["file"] = EncryptedSamples.asset(assets[0])
+        cases["files"] = EncryptedSamples.assets(assets)
         for (key, value) in cases {
             let line = value.exported.line
             #expect(!line.contains("\n"))
@@ -79,6 +82,9 @@ struct ExportLineTests {
             "1.5", "true", "null", "[]", "{}", "{\"double\":true}", "{\"bytes\":\"%\"}", "{\"location\":{}}",
             "{\"strings\":[1]}", "{\"list\":[1]}", "{\"double\":1,\"date\":1}", "{\"reference\":\"a\"}", "{\"any\":1}",
             "{\"encrypted\":\"STRING\"}", "{\"encrypted\":\"REFERENCE\",\"bytes\":\"AA==\"}",
+            "{\"encrypted\":\"ASSET\",\"bytes\":\"AA==\"}", "{\"encrypted\":\"ASSET\",\"bytes\":\"AA==\",\"assets\":1}",
+            "{\"encrypted\":\"ASSET\",\"bytes\":\"AA==\",\"assets\":[]}",
+            "{\"encrypted\":\"LIST<ASSET>\",\"bytes\":\"AA==\",\"assets\":[1]}",
             "{\"encrypted\":\"STRING\",\"bytes\":\"%\"}", "{\"encrypted\":\"STRING\",\"bytes\":\"AA==\",\"x\":1}",
         ] {
             let json = try JSONParser.value(of: text)
@@ -199,6 +205,53 @@ struct ExportCommandTests {
         #expect(isSame)
         let several = try server.run("import", everything, "--format", "brume", "--zone", "One", account: "b")
         #expect(several.status == ExitCode.usage.rawValue)
+    }
+
+    @Test("encrypted assets go along with their contents, encrypted as they are", .timeLimit(.minutes(2)))
+    func encryptedAssets() async throws {
+        let folder = try TestFolder()
+        let server = try ServerProcess.dev(folder: folder, arguments: ["--accounts", "a,b"])
+        let a = try Self.session(server, account: "a")
+        _ = try await a.modifyZones(
+            ModifyZonesRequest(database: .private, saves: [ZoneID(name: "Films"), ZoneID(name: "Copy")]))
+        try await a.makeRings(in: ["Films", "Copy"])
+        let content = try folder.write("film", String(repeating: "x", count: 5_000))
+        let uploaded = try server.run("records", "save", "Films", "sea", "--type", "Film", "film=@" + content)
+        #expect(uploaded.status == 0, "\(uploaded.errors)")
+        let plain = try await Self.records("Films", a)["sea"]?.fields["film"]
+        guard case .asset(let asset)? = plain else {
+            Issue.record("\(uploaded.output)")
+            return
+        }
+        let fields = ["film": EncryptedSamples.asset(asset), "films": EncryptedSamples.assets([asset, asset])]
+        _ = try await a.modifyRecords(
+            ModifyRecordsRequest(
+                database: .private, savePolicy: .allKeys,
+                zones: [
+                    ZoneModification(
+                        zone: ZoneID(name: "Films"),
+                        saves: [RecordSave(name: "sea", type: "Film", fields: fields.mapValues { .some($0) })])
+                ]))
+        let shown = try server.run("records", "get", "Films", "sea")
+        #expect(shown.output.contains("  film: <asset> (4.8 KiB)  (encrypted)"), "\(shown.output) \(shown.errors)")
+        let file = folder.path + "/films.jsonl"
+        let exported = try server.run("export", file, "--zone", "Films", "--json")
+        #expect(exported.status == 0, "\(exported.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: file + ".assets") == [asset.checksum.description])
+        for account in ["a", "b"] {
+            let session = try Self.session(server, account: account)
+            if account == "b" {
+                _ = try await session.modifyZones(
+                    ModifyZonesRequest(database: .private, saves: [ZoneID(name: "Copy")]))
+                try await session.makeRings(in: ["Copy"])
+            }
+            let imported = try server.run("import", file, "--format", "brume", "--zone", "Copy", account: account)
+            #expect(imported.status == 0, "\(imported.output) \(imported.errors)")
+            let copy = try #require(try await Self.records("Copy", session)["sea"]?.fields)
+            #expect(copy.mapValues { FieldKind($0) } == fields.mapValues { FieldKind($0) })
+            #expect(
+                copy.values.flatMap(\.assets).map(\.checksum) == [AssetChecksum](repeating: asset.checksum, count: 3))
+        }
     }
 
     /// The lines of records without what is their server's: tags, users and dates. In no order.

@@ -67,6 +67,21 @@ struct TypedValueTests {
         }
     }
 
+    @Test("an encrypted asset says what the server keeps of it, and is never taken for a plain one")
+    func encryptedAssets() throws {
+        let assets = [AssetValue(checksum: "ab", byteCount: 136), AssetValue(checksum: "cd", byteCount: 4_096)]
+        let one = TypedValue.encrypted(EncryptedField(type: "ASSET", bytes: Data([0, 1, 2]), assets: [assets[0]]))
+        #expect(one.summary == "<asset> (136 bytes)  (encrypted)" && one.typeName == "encrypted")
+        #expect(
+            one.json.line
+                == #"{"encrypted":"ASSET","bytes":"AAEC","assets":[{"checksum":"ab","byteCount":136}]}"#)
+        let list = TypedValue.encrypted(EncryptedField(type: "LIST<ASSET>", bytes: Data(), assets: assets))
+        #expect(list.summary == "<asset> (136 bytes), <asset> (4.0 KiB)  (encrypted)")
+        for value in [one, list] {
+            #expect(throws: ValueError.self) { try TypedValue(json: JSONParser.value(of: value.json.line)) }
+        }
+    }
+
     @Test("a date keeps its millisecond through text")
     func dates() throws {
         for milliseconds in stride(from: -2_001, through: 1_795_195_210_894, by: 1_795_195_213) {

@@ -99,7 +99,10 @@ struct DatabaseDump {
         case .emptyList: "[]"
         case .asset(let asset): self.asset(asset)
         case .assets(let assets): list(assets, self.asset)
-        case .encrypted(let value): "(encrypted \(value.plainTypeText))"
+        case .encrypted(let value):
+            value.assets.isEmpty
+                ? "(encrypted \(value.plainTypeText))"
+                : "(encrypted \(value.plainTypeText) of \(list(value.assets) { String($0.byteCount) }) bytes)"
         }
     }
 

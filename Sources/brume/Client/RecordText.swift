@@ -7,6 +7,16 @@ extension CKRecordZone.ID {
     var otherOwner: String? { ownerName == CKCurrentUserDefaultName ? nil : ownerName }
 }
 
+extension EncryptedField {
+    fileprivate init(_ value: EncryptedValue) {
+        self.init(
+            type: value.plainTypeText, bytes: Data(value.bytes),
+            assets: value.assets.map {
+                AssetValue(checksum: $0.checksum.description, byteCount: Int(clamping: $0.byteCount))
+            })
+    }
+}
+
 /// Records as JSON, and as text for people.
 enum RecordText {
     static func fields(of record: CKRecord) -> [(key: String, value: TypedValue)] {
@@ -18,7 +28,7 @@ enum RecordText {
             return (
                 key: key,
                 value: opened.map { TypedValue.opened(type: value.plainTypeText, $0) }
-                    ?? .encrypted(EncryptedField(type: value.plainTypeText, bytes: Data(value.bytes)))
+                    ?? .encrypted(EncryptedField(value))
             )
         }
         return (open + sealed).sorted { $0.key < $1.key }

@@ -109,11 +109,7 @@ struct ImportAssets {
         for (key, value) in record.fields where !value.assets.isEmpty {
             var assets: [Asset] = []
             for asset in value.assets { assets.append(try await uploaded(asset, to: zone)) }
-            if case .asset = value {
-                record.fields[key] = .asset(assets[0])
-            } else {
-                record.fields[key] = .assets(assets)
-            }
+            record.fields[key] = value.naming(assets)
         }
         return record
     }

@@ -273,7 +273,7 @@ extension FieldValue {
         case .int64, .double, .date, .emptyList: 12
         case .asset(let asset): 64 + asset.receipt.count
         case .assets(let list): list.reduce(0) { $0 + 64 + $1.receipt.count }
-        case .encrypted(let value): value.bytes.count + 4
+        case .encrypted(let value): value.assets.reduce(value.bytes.count + 4) { $0 + 64 + $1.receipt.count }
         }
     }
 }

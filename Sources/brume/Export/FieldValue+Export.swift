@@ -14,6 +14,7 @@ internal import Foundation
 /// | reference | `{"reference": "name", "deletesSelf": false}` |
 /// | asset, whose content is a file beside the export, named by the checksum | `{"asset": {"checksum": "SHA-256 in hexadecimal digits", "byteCount": 5, "generation": "16 hexadecimal digits"}}` |
 /// | value that a device encrypted, with the type of what is inside | `{"encrypted": "LIST<STRING>", "bytes": "base64"}`; an empty list of an unknown type: `"LIST"` |
+/// | asset that a device encrypted, or a list of these; each content is a file beside the export, as encrypted | `{"encrypted": "ASSET", "bytes": "base64", "assets": [{"checksum": …, "byteCount": …, "generation": …}]}` |
 /// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`, `{"assets": […]}`; without elements `{"list": []}` |
 ///
 /// Numbers are written with as many digits as restore the same bits. An infinity or a NaN, which JSON can't express, is
@@ -41,7 +42,9 @@ extension FieldValue {
         case .asset(let asset): .object([("asset", Self.json(asset))])
         case .assets(let list): .object([("assets", .array(list.map(Self.json)))])
         case .encrypted(let value):
-            .object([("encrypted", .string(value.plainTypeText)), ("bytes", Self.json(value.bytes))])
+            .object(
+                [("encrypted", .string(value.plainTypeText)), ("bytes", Self.json(value.bytes))]
+                    + (value.assets.isEmpty ? [] : [("assets", .array(value.assets.map(Self.json)))]))
         }
     }
 
@@ -140,9 +143,13 @@ extension FieldValue {
     private static func encrypted(
         _ json: JSONValue, _ memberCount: Int
     ) throws(ValueError) -> EncryptedValue {
-        guard memberCount == 2, let type = json["encrypted"]?.text, let content = json["bytes"] else { throw unknown }
-        guard let value = EncryptedValue(plainTypeText: type, try bytes(content)) else {
-            throw ValueError(message: "no value of the type \(type) is ever encrypted")
+        let named = json["assets"]
+        guard memberCount == (named == nil ? 2 : 3), let type = json["encrypted"]?.text, let content = json["bytes"],
+            named == nil || named?.array != nil
+        else { throw unknown }
+        let assets = try list(named?.array ?? [], asset)
+        guard let value = EncryptedValue(plainTypeText: type, try bytes(content), assets: assets) else {
+            throw ValueError(message: "no value of the type \(type) with \(assets.count) assets is ever encrypted")
         }
         return value
     }

@@ -5,7 +5,8 @@ internal import Foundation
 /// "deletesSelf": true}`, `{"asset": "path of a file"}`, and `{"double": 1}` for a double that is written as a whole
 /// number. What is printed can be read back, but for assets that the server keeps, `{"asset": {"checksum": "…",
 /// "byteCount": 5, "file": "path, if it was fetched"}}`, and for what devices encrypted: `{"encrypted": "STRING",
-/// "value": "text"}` where this device can open it, else `{"encrypted": "STRING", "bytes": "base64"}`.
+/// "value": "text"}` where this device can open it, else `{"encrypted": "STRING", "bytes": "base64"}`, with `"assets":
+/// [{"checksum": "…", "byteCount": 5}]` where it is of these.
 extension TypedValue {
     init(json: JSONValue) throws(ValueError) {
         switch json {
@@ -84,19 +85,19 @@ extension TypedValue {
                 ? .object([("reference", .string(name)), ("deletesSelf", .bool(true))])
                 : .object([("reference", .string(name))])
         case .file(let path): .object([("asset", .string(path))])
-        case .asset(let asset):
-            .object([
-                (
-                    "asset",
-                    .object(
-                        [("checksum", .string(asset.checksum)), ("byteCount", .integer(Int64(asset.byteCount)))]
-                            + (asset.path.map { [("file", .string($0))] } ?? []))
-                )
-            ])
+        case .asset(let asset): .object([("asset", Self.json(asset))])
         case .encrypted(let field):
-            .object([("encrypted", .string(field.type)), ("bytes", .string(field.bytes.base64EncodedString()))])
+            .object(
+                [("encrypted", .string(field.type)), ("bytes", .string(field.bytes.base64EncodedString()))]
+                    + (field.assets.isEmpty ? [] : [("assets", .array(field.assets.map(Self.json)))]))
         case .opened(let type, let value): .object([("encrypted", .string(type)), ("value", value.json)])
         case .list(let elements): .array(elements.map(\.json))
         }
+    }
+
+    private static func json(_ asset: AssetValue) -> JSONValue {
+        .object(
+            [("checksum", .string(asset.checksum)), ("byteCount", .integer(Int64(asset.byteCount)))]
+                + (asset.path.map { [("file", .string($0))] } ?? []))
     }
 }

@@ -107,11 +107,16 @@ extension TypedValue {
         case .location(let latitude, let longitude): "\(latitude),\(longitude)"
         case .reference(let name, _): "-> \(name)"
         case .file(let path): path
-        case .asset(let asset):
-            (asset.path ?? "<asset>") + " (\(ByteSize(bytes: asset.byteCount).rounded))"
-        case .encrypted: "(encrypted)"
+        case .asset(let asset): Self.summary(of: asset)
+        case .encrypted(let field):
+            field.assets.isEmpty
+                ? "(encrypted)" : field.assets.map(Self.summary).joined(separator: ", ") + "  (encrypted)"
         case .opened(_, let value): "\(value.summary)  (encrypted)"
         case .list(let elements): "[" + elements.map(\.summary).joined(separator: ", ") + "]"
         }
+    }
+
+    private static func summary(of asset: AssetValue) -> String {
+        (asset.path ?? "<asset>") + " (\(ByteSize(bytes: asset.byteCount).rounded))"
     }
 }

@@ -70,6 +70,8 @@ struct EncryptedField: Equatable, Sendable {
     /// The type of the value inside, as schemas write it.
     let type: String
     let bytes: Data
+    /// What the server keeps of encrypted assets; empty for all other values.
+    var assets: [AssetValue] = []
 }
 
 /// Why a value can't be stored.
