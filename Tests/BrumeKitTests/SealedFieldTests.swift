@@ -60,6 +60,27 @@ struct SealedFieldTests {
         #expect(record["title"] == "z")
     }
 
+    @Test("is an encrypted asset as well: no asset, and no encrypted value, and kept by saves, archives and copies")
+    func assets() throws {
+        let asset = RecordSamples.asset(1, byteCount: 136)
+        let sealed = ["file": EncryptedSamples.asset(asset), "files": EncryptedSamples.assets([asset, asset])]
+        let record = try CKRecordTests.fetched(sealed.merging(["title": .string("x")]) { $1 })
+        #expect(record.allKeys() == ["title"] && record["file"] == nil && record["files"] == nil)
+        #expect(record.encryptedValues.allKeys() == [] && record.unreadableFields.keys.sorted() == ["file", "files"])
+        record["title"] = "y"
+        for policy in [SavePolicy.changedKeys, .allKeys] {
+            #expect(record.outgoing().save(policy: policy).fields == ["title": .string("y")])
+        }
+        for other in [try archived(record), try #require(record.copy() as? CKRecord)] {
+            #expect(other.sealedFields.mapValues { FieldValue.encrypted($0) } == sealed)
+            #expect(other.allKeys() == ["title"] && other["file"] == nil)
+        }
+        // An app that sets the field decides that it is another one from now on.
+        record["file"] = "a text"
+        #expect(record.outgoing().save(policy: .changedKeys).fields["file"] == .string("a text"))
+        #expect(record.unreadableFields.keys.sorted() == ["files"])
+    }
+
     @Test("in a place of an archive where none belongs makes the archive unreadable")
     func hostileArchive() throws {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))

@@ -130,7 +130,7 @@ extension CKDatabase {
         progress.begin(id, byteCount: record.assetByteCount)
         var number = 0
         for (key, value) in record.fields.sorted(by: { $0.key < $1.key }) {
-            for (index, asset) in value.assets.enumerated() where contents[asset] == nil {
+            for (index, asset) in value.readableAssets.enumerated() where contents[asset] == nil {
                 let request = DownloadRequest(
                     database: try requestScope(), zone: fetched.zoneID.modelID, recordName: record.system.name,
                     field: key, listIndex: index, checksum: asset.checksum)
@@ -211,15 +211,20 @@ extension CKDatabase {
 }
 
 extension Record {
-    fileprivate var holdsAssets: Bool { fields.values.contains { !$0.assets.isEmpty } }
+    fileprivate var holdsAssets: Bool { fields.values.contains { !$0.readableAssets.isEmpty } }
 
     /// The bytes of its assets, each content once.
     fileprivate var assetByteCount: Int {
-        Set(fields.values.flatMap(\.assets)).reduce(0) { sum, asset in
+        Set(fields.values.flatMap(\.readableAssets)).reduce(0) { sum, asset in
             let (total, overflow) = sum.addingReportingOverflow(Int(clamping: asset.byteCount))
             return overflow ? .max : total
         }
     }
+}
+
+extension FieldValue {
+    /// The assets whose contents are files of the app. Those that are encrypted can't be opened yet.
+    fileprivate var readableAssets: [Asset] { if case .encrypted = self { [] } else { assets } }
 }
 
 extension AccountBinding {

@@ -178,7 +178,8 @@ extension FieldValue {
         case .emptyList: overhead
         case .asset(let value): asset(value)
         case .assets(let values): values.reduce(overhead) { $0 + asset($1) }
-        case .encrypted(let value): value.bytes.count + overhead
+        case .encrypted(let value):
+            value.assets.reduce(value.bytes.count + 2 * overhead) { $0 + asset($1) + overhead }
         }
     }
 }

@@ -271,4 +271,37 @@ struct TransferTests {
         fetched["title"] = "Sea"
         try await there.save(fetched)
     }
+
+    @Test("are none of encrypted contents, and a save leaves these fields as they are")
+    func encrypted() async throws {
+        let token = try server.addAccount("ada")
+        let here = server.device(token: token).privateCloudDatabase
+        let zone = CKRecordZone(zoneName: "Photos")
+        try await here.save(zone)
+        let id = CKRecord.ID(recordName: "a", zoneID: zone.zoneID)
+        let record = CKRecord(recordType: "Photo", recordID: id)
+        record["photo"] = try file("one", content(2_000))
+        let stored = try #require((try await here.save(record)["photo"] as? CKAsset)?.stored)
+        let session = try ClientSession.unshared(server.clientConfiguration(token: token))
+        try await session.makeRings(in: ["Photos"], container: RunningServer.container)
+        let fields = ["photo": EncryptedSamples.asset(stored), "photos": EncryptedSamples.assets([stored, stored])]
+        _ = try await session.modifyRecords(
+            ModifyRecordsRequest(
+                database: .private, savePolicy: .changedKeys,
+                zones: [
+                    ZoneModification(
+                        zone: ZoneID(name: "Photos"),
+                        saves: [RecordSave(name: "a", type: "Photo", fields: fields.mapValues { .some($0) })])
+                ]))
+        // Whoever asked for the content would be told that it is gone.
+        try FileManager.default.removeItem(atPath: server.dataFolder + "/assets")
+        let there = server.device(token: token).privateCloudDatabase
+        let fetched = try await there.record(for: id)
+        #expect(fetched.allKeys() == [] && fetched["photo"] == nil)
+        #expect(fetched.unreadableFields == ["photo": .newerVersion, "photos": .newerVersion])
+        fetched["title"] = "Sea"
+        try await there.save(fetched)
+        let page = try await session.zoneChanges(ZoneChangesRequest(database: .private, zone: ZoneID(name: "Photos")))
+        #expect(page.records.first?.fields == fields.merging(["title": .string("Sea")]) { $1 })
+    }
 }

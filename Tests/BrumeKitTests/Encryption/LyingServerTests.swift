@@ -1,6 +1,7 @@
 import BrumeEncryption
 import BrumeModel
 import BrumeRecord
+import BrumeTestKit
 import Testing
 
 @testable import BrumeKit
@@ -50,6 +51,22 @@ struct LyingServerTests {
             try expect(.damaged, "\(kind)", EncryptedValue(kind, text.bytes))
         }
         try expect(.damaged, "the type of a list", EncryptedValue(.string, try zone.seal(.strings(["word"])).bytes))
+    }
+
+    @Test("of assets don't open here yet, whether their key is known or not, and don't keep others from opening")
+    func assets() throws {
+        let asset = RecordSamples.asset(1, byteCount: 136)
+        let header = Array(try zone.seal().bytes.prefix(EncryptedHeader.byteCount))
+        guard case .encrypted(let sample) = EncryptedSamples.asset(asset) else { return }
+        let known = EncryptedValue(.asset, header + sample.bytes.dropFirst(header.count), assets: [asset])
+        let opened = zone.open([
+            "known": .encrypted(known), "file": .encrypted(sample), "files": EncryptedSamples.assets([asset]),
+            "secret": .encrypted(try zone.seal()),
+        ])
+        #expect(opened.values == ["secret": .string("word")])
+        #expect(opened.unreadable == ["known": .newerVersion, "file": .newerVersion, "files": .newerVersion])
+        // Nor is the plain asset beside them taken for what they hold.
+        #expect(zone.fetched(["file": .encrypted(known)])["file"] == nil)
     }
 
     @Test("are damaged in another zone, life of the zone, account, container or environment")

@@ -22,6 +22,10 @@ struct FieldOpener: Sendable {
         let coder = ValueCoder()
         var ciphers: [ValueHeader: [RecordCipher]] = [:]
         for case (let key, .encrypted(let value)) in record.fields {
+            if value.kind.namesAssets {
+                opened.unreadable[key] = .newerVersion
+                continue
+            }
             guard let keys = zone.keys else {
                 opened.unreadable[key] = zone.reason ?? .noKeys
                 continue
