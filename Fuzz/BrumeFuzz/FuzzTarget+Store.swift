@@ -135,6 +135,11 @@ extension FuzzTarget {
                 preconditionFailure("a record can't be taken apart after another encoding")
             }
             _ = StoredRecord.project(SharedBytes(Array(bytes)), keys: ["field_1", "k"])
+            guard let summary = try? StoredRecord.summary(of: bytes) else { return }
+            precondition(summary.holdsAssets == StoredRecord.holdsAssets(bytes), "assets are seen in one way only")
+            guard (try? StoredRecord.forEachAsset(of: bytes) { _ in true }) != nil else {
+                preconditionFailure("the assets of a record that was checked can't be read")
+            }
         },
         seeds: { [FuzzSamples.record] })
 

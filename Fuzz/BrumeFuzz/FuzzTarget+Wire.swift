@@ -121,7 +121,7 @@ extension FuzzTarget {
             if call.problem == nil { check(call, coder.encodeCall(call), coder.decodeCall) }
         case 2:
             let request = try coder.decodeModifyRecordsRequest(bytes)
-            for save in request.zones.flatMap(\.saves) { precondition(save.name.utf8.count <= 4096) }
+            for save in request.zones.flatMap(\.saves) { try check(save) }
         case 3:
             let request = try coder.decodeFetchRecordsRequest(bytes)
             check(request, coder.encodeFetchRecordsRequest(request), coder.decodeFetchRecordsRequest)
@@ -171,6 +171,25 @@ extension FuzzTarget {
             check(request, coder.encodeFetchRingRequest(request), coder.decodeFetchRingRequest)
         default: try coder.decodeHealthRequest(bytes)
         }
+    }
+
+    /// Who is told that a save names no asset looks for none, and the same is so for what was encrypted.
+    private static func check(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
+        precondition(save.name.utf8.count <= 4096)
+        var (assetCount, headerCount) = (0, 0)
+        let puts = save.fields.puts.bytes.array
+        try puts.decoded { bytes throws(ServiceError) in
+            try StoredRecord.forEachAsset(of: bytes) { _ in
+                assetCount += 1
+                return true
+            }
+        }
+        save.fields.puts.forEachEncryptedHeader { _ in
+            headerCount += 1
+            return true
+        }
+        precondition(assetCount == 0 || save.fields.mayHoldAssets, "a save names assets that nobody looks for")
+        precondition(headerCount == 0 || save.fields.mayHoldEncrypted, "a save encrypts with keys that nobody looks at")
     }
 
     private static func check<Value: Equatable>(

@@ -80,6 +80,21 @@ struct AssetQuotaTests {
         #expect(database.audit().kept == database.audit().recounted)
     }
 
+    @Test("and encrypted ones do as plain ones")
+    func encrypted() {
+        found([photo])
+        let fields = ["x": EncryptedSamples.asset(photo), "y": EncryptedSamples.assets([photo, photo])]
+        let save = RecordSave<CheckedFields>.of("a", fields)
+        #expect(modify(room: 99_000, saves: [save], grants: [photo]).saveCodes == [.quotaExceeded])
+        let before = database.quotaBytes
+        #expect(modify(room: 101_000, saves: [save], grants: [photo]).saveCodes == [nil])
+        #expect(database.quotaBytes == before + database.storedBytes + 100_000)
+        #expect(database.audit().kept == database.audit().recounted)
+        #expect(modify(room: -9, deletions: ["a"]).deletionCodes == [nil])
+        release()
+        #expect(database.quotaBytes == before)
+    }
+
     @Test("and who is over it replaces one by what is not larger, and deletes")
     func replacement() {
         let (same, larger) = (RecordSamples.asset(3, byteCount: 100_000), RecordSamples.asset(4, byteCount: 100_001))

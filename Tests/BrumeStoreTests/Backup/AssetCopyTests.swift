@@ -31,14 +31,15 @@ struct AssetCopyTests {
         upload.close()
     }
 
-    /// Saves a record that names contents, durably.
+    /// Saves a record that names contents, durably. The page's are encrypted.
     private static func save(_ name: String, _ blobs: [BlobName], in folder: Folder) throws {
         let assets = try blobs.map { blob in
             let size = try BlobScene(on: folder.disk).folder.contentByteCount(of: blob)
             return Asset(checksum: blob.checksum, byteCount: try #require(size), generation: blob.generation)
         }
+        let value = name == "page" ? EncryptedSamples.assets(assets) : .assets(assets)
         let saved = folder.desk.modify(
-            policy: .changedKeys, saves: [.of(name, ["pages": .assets(assets)])], grants: assets)
+            policy: .changedKeys, saves: [.of(name, ["pages": value])], grants: assets)
         #expect(saved.result.saveCodes == [nil])
         try folder.keep(try #require(saved.commit))
     }
