@@ -14,7 +14,7 @@ enum AssetChecks {
             let folder = BlobFolder(of: id, on: disk)
             for zone in (history[id].states.last?.zones ?? [:]).values {
                 for version in zone.records.values {
-                    for case .asset(let asset) in version.fields.values {
+                    for asset in version.fields.assets {
                         let path = folder.path(of: BlobName(asset))
                         named.insert(path)
                         needed.insert(String(path.split(separator: "/")[1]))
@@ -34,7 +34,7 @@ enum AssetChecks {
         for zone in database.zones {
             for bytes in database.allRecords(in: zone.id) {
                 guard let record = CommitHistory.decode(bytes) else { return "A1: a record can't be read" }
-                for case .asset(let asset) in record.fields.values where seen.insert(BlobName(asset)).inserted {
+                for asset in record.fields.assets where seen.insert(BlobName(asset)).inserted {
                     report.assetsChecked += 1
                     if let problem = problem(of: asset, in: folder) {
                         return "A1: \(record.system.name) of \(zone.id.name) names an asset that \(problem)"

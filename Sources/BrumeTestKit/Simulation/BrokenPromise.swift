@@ -55,6 +55,8 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case backsUpOldSnapshots
     /// The files of all assets go, also of those that records name.
     case losesAssets
+    /// A record may name any asset that somebody uploaded.
+    case ignoresReceipts
     /// A page of an account's statements leaves out the last one.
     case hidesStatements
     /// Sessions of a revoked token go on.

@@ -108,6 +108,8 @@ final class CommitHistory {
     var entryHashes: [[UInt8]: [UInt8]] = [:]
     /// Values and stamps of which the keys were checked.
     var encryptedChecked = 0
+    /// Fields with encrypted assets in records that commits put.
+    var encryptedAssetHolders = 0
 
     /// What devices sent of their keys.
     var sentStatements: [[UInt8]: [SentStatement]] = [:]
@@ -276,6 +278,7 @@ final class CommitHistory {
             timelines[id]!.sequenceOfOperation[entry.operationID] = entry.sequence
             checkSaves(of: request, puts: puts, before: before, after: state)
         }
+        checkAssets(of: puts, receipts: requests[entry.operationID]?.receipts ?? [:], before: before, after: state)
         checkReferences(
             by: id.scope == .private && !entry.operationUser.isEmpty ? entry.operationUser : nil, puts: puts,
             gone: gone,

@@ -12,4 +12,6 @@ struct OperationRequest {
     var participant: String?
     /// By zone and name.
     var saves: [String: [String: RecordSave<DecodedFields>]] = [:]
+    /// The assets that came with receipts, by zone.
+    var receipts: [String: Set<Asset>] = [:]
 }

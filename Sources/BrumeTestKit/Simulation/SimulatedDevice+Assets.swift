@@ -42,16 +42,24 @@ extension SimulatedDevice {
     }
 
     private func downloadAsset() {
-        var known: [(zone: String, name: String, asset: Asset)] = []
+        var known: [(request: DownloadRequest, asset: Asset)] = []
         for (zone, contents) in timeline.states.last?.zones ?? [:] {
             for (name, version) in contents.records {
-                if case .asset(let asset)? = version.fields["a"] { known.append((zone, name, asset)) }
+                for (field, value) in version.fields {
+                    for (index, asset) in value.assets.enumerated() {
+                        let request = DownloadRequest(
+                            database: .private, zone: ZoneID(name: zone), recordName: name, field: field,
+                            listIndex: index, checksum: asset.checksum)
+                        known.append((request, asset))
+                    }
+                }
             }
         }
-        known.sort { ($0.zone, $0.name) < ($1.zone, $1.name) }
-        guard let (zone, name, asset) = known.randomElement(using: &generator) else { return }
-        let request = DownloadRequest(
-            database: .private, zone: ZoneID(name: zone), recordName: name, field: "a", checksum: asset.checksum)
+        known.sort {
+            ($0.request.zone.name, $0.request.recordName, $0.request.field, $0.request.listIndex)
+                < ($1.request.zone.name, $1.request.recordName, $1.request.field, $1.request.listIndex)
+        }
+        guard let (request, asset) = known.randomElement(using: &generator) else { return }
         begin(.assetsDownload, coder.encodeDownloadRequest(request), .download(asset, received: []))
     }
 
@@ -128,18 +136,57 @@ extension SimulatedDevice {
         }
     }
 
-    /// An asset that was uploaded for a zone, to be named by a save.
-    func randomAsset(for zone: String) -> Asset? { uploadedAssets[zone]?.randomElement(using: &generator) }
+    /// Assets that were uploaded for a zone, to be named by a save, encrypted or not; now and then one without its
+    /// receipt, which the record has to name already.
+    func addAssets(for zone: String, _ header: EncryptedHeader?, to fields: inout DecodedFields) {
+        if generator.oneIn(2), let asset = randomAsset(for: zone) {
+            let filler = generator.pick([1, 2] as [UInt8])
+            fields["a"] =
+                if let header, generator.oneIn(2) {
+                    EncryptedSamples.asset(asset, header: header, filler: filler)
+                } else {
+                    .asset(asset)
+                }
+        }
+        if let header, generator.oneIn(2) {
+            let count = Int.random(in: 1...3, using: &generator)
+            let assets = (0..<count).compactMap { _ in randomAsset(for: zone) }
+            if !assets.isEmpty { fields["as"] = EncryptedSamples.assets(assets, header: header) }
+        }
+        for key in ["a", "as"] where generator.oneIn(12) { fields[key] = .some(nil) }
+    }
+
+    private func randomAsset(for zone: String) -> Asset? {
+        guard let asset = uploadedAssets[zone]?.randomElement(using: &generator) else { return nil }
+        return generator.oneIn(16) ? asset.withoutReceipt : asset
+    }
 }
 
 extension OperationRequest {
     /// The saves as they are stored.
     static func withoutReceipts(_ save: RecordSave<DecodedFields>) -> RecordSave<DecodedFields> {
         var save = save
-        for case (let key, .asset(var asset)?) in save.fields {
-            asset.receipt = []
-            save.fields[key] = .asset(asset)
+        save.fields = save.fields.mapValues { value in
+            value.map { $0.naming($0.assets.map(\.withoutReceipt)) }
         }
         return save
+    }
+
+    /// The assets for which saves have receipts, by zone.
+    static func receipts(of modifications: [ZoneModification<DecodedFields>]) -> [String: Set<Asset>] {
+        var receipts: [String: Set<Asset>] = [:]
+        for modification in modifications {
+            let assets = modification.saves.flatMap { $0.fields.values.flatMap { $0?.assets ?? [] } }
+            receipts[modification.zone.name] = Set(assets.filter { !$0.receipt.isEmpty }.map(\.withoutReceipt))
+        }
+        return receipts
+    }
+}
+
+extension Asset {
+    fileprivate var withoutReceipt: Asset {
+        var asset = self
+        asset.receipt = []
+        return asset
     }
 }

@@ -71,7 +71,7 @@ extension SimulatedDevice {
         var request = ModifyRecordsRequest<DecodedFields>(
             database: isPublic ? .public : .private, savePolicy: policy, isAtomic: isAtomic, operationID: operation,
             zones: modifications)
-        let meant = OperationRequest(
+        var meant = OperationRequest(
             key: key(of: operation, isOwn: !isPublic), device: deviceID,
             database: isPublic ? simulation.publicDatabase : database, policy: policy, isAtomic: isAtomic,
             saves: Dictionary(
@@ -83,10 +83,11 @@ extension SimulatedDevice {
                                 ($0.name, OperationRequest.withoutReceipts($0))
                             })
                     )
-                }))
+                }), receipts: OperationRequest.receipts(of: modifications))
         let sight = simulation.history.sight(of: meant.database)
         if simulation.options.brokenPromise == .ignoresTags { request.savePolicy = .changedKeys }
         if simulation.options.brokenPromise == .ignoresAtomicity { request.isAtomic = false }
+        if simulation.options.brokenPromise == .ignoresReceipts { meant.receipts = [:] }
         write(.recordsModify, coder.encodeModifyRecordsRequest(request), meant, operation: operation) {
             (coder, bytes) throws(ServiceError) in
             try coder.decodeModifyRecordsResponse(bytes)
@@ -125,8 +126,7 @@ extension SimulatedDevice {
         }
         let header = isPublic ? nil : randomHeader(in: zone)
         if !isPublic { addEncrypted(header, to: &fields) }
-        if !isPublic, generator.oneIn(2), let asset = randomAsset(for: zone) { fields["a"] = .asset(asset) }
-        if !isPublic, generator.oneIn(12) { fields["a"] = .some(nil) }
+        if !isPublic { addAssets(for: zone, header, to: &fields) }
         var parent = ParentChange.unchanged
         if !isPublic {
             if generator.oneIn(5) {

@@ -167,6 +167,7 @@ package final class Simulation {
         report.commits = history.commitCount
         report.acknowledgedChecked = history.acknowledgedChecked
         report.encryptedChecked = history.encryptedChecked
+        report.encryptedAssetHolders = history.encryptedAssetHolders
         report.pushesReceived = devices.reduce(0) { $0 + $1.pushes.eventCount }
         report.fetchHints = devices.reduce(0) { $0 + $1.pushes.hintCount }
         report.recordPushes = devices.reduce(0) { $0 + $1.pushes.recordCount }

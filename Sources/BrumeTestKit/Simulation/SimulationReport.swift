@@ -74,6 +74,8 @@ package struct SimulationReport: Sendable {
     package var ringPages = 0
     /// Encrypted values and stamps in commits.
     package var encryptedChecked = 0
+    /// Fields with encrypted assets in records that commits put.
+    package var encryptedAssetHolders = 0
     /// Saves that were refused for their keys.
     package var keysRefused = 0
     /// First statements that were there before.
@@ -130,6 +132,7 @@ package struct SimulationReport: Sendable {
         ringEntriesTooLate += other.ringEntriesTooLate
         ringPages += other.ringPages
         encryptedChecked += other.encryptedChecked
+        encryptedAssetHolders += other.encryptedAssetHolders
         keysRefused += other.keysRefused
         statementsTooLate += other.statementsTooLate
         assetsUploaded += other.assetsUploaded
@@ -159,7 +162,8 @@ package struct SimulationReport: Sendable {
             + "statements kept \(statementsKept), in the place of others \(statementsReplaced), "
             + "there before \(statementsHeldBack), too late \(statementsTooLate), pages of them \(statementPages), "
             + "entries of rings kept \(ringEntriesKept), too late \(ringEntriesTooLate), pages of them \(ringPages), "
-            + "values encrypted \(encryptedChecked), refused for their keys \(keysRefused), "
+            + "values encrypted \(encryptedChecked), fields with encrypted assets \(encryptedAssetHolders), "
+            + "refused for their keys \(keysRefused), "
             + "recounts \(audits), events \(events)"
     }
 }
