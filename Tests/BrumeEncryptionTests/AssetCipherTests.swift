@@ -114,6 +114,36 @@ import Testing
         for other in bytes.cutAndContinued { #expect(refusal { try AssetSecret(other) } == .damaged) }
     }
 
+    @Test(
+        "a download goes on behind any chunk, and a file that is here is told from all others",
+        arguments: [0, 1, 65_000, 65_496, 65_497, 66_000, 131_073, 200_000, 1_050_000])
+    func skipped(count: Int) throws {
+        let file = Samples.file(count)
+        let (_, chunks, secret) = try encrypt(file)
+        for start in 0...chunks.count {
+            for isWrong in [false, true] where !isWrong || (start > 0 && count > 0) {
+                var here = file
+                if isWrong { here[0] ^= 1 }
+                var decryptor = AssetDecryptor(secret)
+                var offset = 0
+                for _ in 0..<start {
+                    let count = decryptor.nextFileByteCount
+                    let end = offset + (try #require(count))
+                    here[offset..<end].withUnsafeBytes { decryptor.skip($0) }
+                    offset = end
+                }
+                var rest: [UInt8] = []
+                for chunk in chunks[start...] {
+                    try chunk.withUnsafeBytes { try decryptor.decrypt($0, appendingTo: &rest) }
+                }
+                let isBehindTheLast = decryptor.nextFileByteCount == nil
+                #expect(rest == Array(file[offset...]) && isBehindTheLast)
+                let isWhole = (try? decryptor.finish()) != nil
+                #expect(isWhole == !isWrong)
+            }
+        }
+    }
+
     @Test("what a file's padding holds is refused if it is not zeros")
     func padding() throws {
         let layout = try #require(AssetLayout(length: 32))

@@ -1,6 +1,6 @@
 /// The commitment to all chunks of an asset, by their nonces, which are functions of what is in them.
-struct AssetCommitment: ~Copyable {
-    private let digest: DigestStream
+struct AssetCommitment: ~Copyable, Sendable {
+    private var digest: DigestStream
 
     init(_ layout: AssetLayout) {
         var message = PartWriter(.asset)
@@ -10,9 +10,12 @@ struct AssetCommitment: ~Copyable {
     }
 
     /// Takes in the next chunk.
-    func update(chunk: UnsafeRawBufferPointer) {
+    mutating func update(chunk: UnsafeRawBufferPointer) {
         digest.update(UnsafeRawBufferPointer(rebasing: chunk[..<Seal.nonceBytes]))
     }
+
+    /// Takes in the next chunk, of which only the nonce is there.
+    mutating func update(nonce: ArraySlice<UInt8>) { nonce.withUnsafeBytes { digest.update($0) } }
 
     consuming func finish() -> [UInt8] { digest.finish() }
 }

@@ -1,9 +1,12 @@
 /// Decrypts a blob, chunk for chunk. What it gives is not to be handed out before ``finish()`` said that it is the
 /// file.
-package struct AssetDecryptor: ~Copyable {
+///
+/// The commitment is to the file and no less to the blob. So a download goes on behind what was decrypted before
+/// (``skip(_:)``), and a file that is here is compared with the asset without the blob.
+package struct AssetDecryptor: ~Copyable, Sendable {
     private let secret: AssetSecret
     private let keys: AssetKeys
-    private let commitment: AssetCommitment
+    private var commitment: AssetCommitment
     private var index: UInt64 = 0
 
     package init(_ secret: AssetSecret) {
@@ -15,6 +18,21 @@ package struct AssetDecryptor: ~Copyable {
     /// The bytes of the next chunk; nil behind the last.
     package var nextChunkByteCount: Int? {
         index < secret.layout.chunkCount ? secret.layout.pieceByteCount(index) + Seal.overheadBytes : nil
+    }
+
+    /// The bytes of the file that the next chunk holds: none where it is all padding; nil behind the last.
+    package var nextFileByteCount: Int? {
+        index < secret.layout.chunkCount ? secret.layout.fileByteCount(index) : nil
+    }
+
+    /// Takes what a chunk was decrypted to before, ``nextFileByteCount`` bytes, in the chunk's place. Whether it was
+    /// this, ``finish()`` says.
+    package mutating func skip(_ bytes: UnsafeRawBufferPointer) {
+        precondition(bytes.count == nextFileByteCount, "a chunk is skipped with all of the file that it holds")
+        var piece = [UInt8](bytes)
+        piece.append(contentsOf: repeatElement(0, count: secret.layout.pieceByteCount(index) - piece.count))
+        piece.withUnsafeBytes { commitment.update(nonce: keys.nonce(index: index, piece: $0)) }
+        index += 1
     }
 
     /// Decrypts the next chunk, and appends what of the file is in it.

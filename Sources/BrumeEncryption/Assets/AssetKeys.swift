@@ -13,7 +13,7 @@ struct AssetKeys: Sendable {
         var message = PartWriter(.assetNonce)
         message.write(u64: index)
         message.write(u32: UInt32(piece.count))
-        let digest = DigestStream(message, key: nonceKey)
+        var digest = DigestStream(message, key: nonceKey)
         digest.update(piece)
         return digest.finish().prefix(Seal.nonceBytes)
     }

@@ -31,7 +31,7 @@ package struct AssetLayout: Hashable, Sendable {
     }
 
     /// Those of them that are the file's.
-    func fileByteCount(_ index: UInt64) -> Int {
+    package func fileByteCount(_ index: UInt64) -> Int {
         let start = index * UInt64(Self.pieceBytes)
         return Int(min(UInt64(pieceByteCount(index)), length - min(length, start)))
     }

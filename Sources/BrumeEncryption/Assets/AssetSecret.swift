@@ -34,6 +34,16 @@ package struct AssetSecret: Sendable {
         self.key = SecretKey(copying: key, isLocked: false)
     }
 
+    /// Whether both open the same.
+    package func isSame(as other: AssetSecret) -> Bool {
+        var (bytes, others) = (copyBytes(), other.copyBytes())
+        defer {
+            Sodium.wipe(&bytes)
+            Sodium.wipe(&others)
+        }
+        return Sodium.isEqual(bytes, others)
+    }
+
     /// The bytes for the encrypted value; the caller wipes them.
     package func copyBytes() -> [UInt8] {
         var bytes: [UInt8] = []

@@ -1,7 +1,9 @@
 internal import CSodium
 
 /// A hash, or what is derived from a key, of a message that does not have to be in memory at once.
-struct DigestStream: ~Copyable {
+///
+/// `@unchecked Sendable`: it has one owner, who alone has the state, and changes it in `mutating` methods.
+struct DigestStream: ~Copyable, @unchecked Sendable {
     /// libsodium's state of the hash, of `crypto_generichash_blake2b_statebytes()` bytes.
     private let state: OpaquePointer
 
@@ -29,7 +31,7 @@ struct DigestStream: ~Copyable {
         memory.deallocate()
     }
 
-    func update(_ bytes: UnsafeRawBufferPointer) {
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
         _ = crypto_generichash_blake2b_update(state, bytes.sodium, UInt64(bytes.count))
     }
 

@@ -40,8 +40,8 @@ package final class SecretKey: Sendable {
     }
 
     /// A key that nobody had before.
-    package static func random(byteCount: Int = byteCount) -> SecretKey {
-        SecretKey(byteCount: byteCount) { randombytes_buf($0.sodium, $0.count) }
+    package static func random(byteCount: Int = byteCount, isLocked: Bool = true) -> SecretKey {
+        SecretKey(byteCount: byteCount, isLocked: isLocked) { randombytes_buf($0.sodium, $0.count) }
     }
 
     /// A key whose bytes were read, which the caller wipes.
