@@ -23,7 +23,8 @@ enum RecordText {
         let open = record.allKeys().compactMap { key in
             record.object(forKey: key).map { (key: key, value: TypedValue(recordValue: $0)) }
         }
-        let sealed = record.sealedFields.map { key, value in
+        // Assets that are open are there already.
+        let sealed = record.sealedFields.filter { record[$0.key] == nil }.map { key, value in
             let opened = record.encryptedValues[key].map { TypedValue(recordValue: $0) }
             return (
                 key: key,

@@ -23,7 +23,9 @@ enum EncryptedArgument {
         let text = word[word.index(after: equals)...]
         if type == nil, text.hasPrefix("@") {
             throw ValueError(
-                message: "\(key): assets can't be encrypted; a text that begins with @ is written \(key):text=@…")
+                message:
+                    "\(key): the files of a zone are encrypted by what its keys say, and not by --encrypted; a text that begins with @ is written \(key):text=@…"
+            )
         }
         if let type { try check(type: type, key) }
         return (key, try value(key) { () throws(ValueError) in try FieldArgument(word).value })
