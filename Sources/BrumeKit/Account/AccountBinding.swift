@@ -18,6 +18,8 @@ final class AccountBinding: Sendable {
     let downloadTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
     /// The ids of uploads that are under way.
     let uploadsUnderWay = Lock<Set<UploadID>>([])
+    /// Where the account's keys are kept on this device.
+    let keyFolders = KeyFolderAccess()
     /// The account's keys, as far as this device has them.
     let keys: AccountKeys
     /// What encrypts and decrypts with them.
@@ -40,9 +42,8 @@ final class AccountBinding: Sendable {
         self.transport = transport
         self.registry = registry
         self.announcer = announcer
-        let folders = KeyFolderAccess()
-        keys = AccountKeys(folders: folders)
-        encryptedZones = EncryptedZones(folders: folders)
+        keys = AccountKeys(folders: keyFolders)
+        encryptedZones = EncryptedZones(folders: keyFolders)
     }
 
     deinit {

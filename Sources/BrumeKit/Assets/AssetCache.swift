@@ -3,14 +3,16 @@ internal import BrumeModel
 internal import BrumeSystem
 internal import Foundation
 
-/// Downloaded contents of assets, and what there is of those whose download broke: in the state folder, by account,
-/// database and checksum.
+/// Downloaded files of assets, and what there is of those whose download broke: in the state folder, by account,
+/// database and content.
 ///
 /// ```
-/// STATE/assets/ACCOUNT/DATABASE/CHECKSUM        a content: verified, renamed into place, read-only
-///                               CHECKSUM.part   the beginning of one; whoever writes it holds a lock on the file
-///              removed-UUID                     an account's folder that is being removed
+/// STATE/assets/ACCOUNT/DATABASE/NAME        a file: verified, renamed into place, read-only
+///                               NAME.part   the beginning of one; whoever writes it holds a lock on the file
+///              removed-UUID                 an account's folder that is being removed
 /// ```
+///
+/// The name is the checksum of a plain content, and that of the secret of an encrypted one, whose file is here decrypted.
 ///
 /// The folder itself is the only index. The first use of a content in a process reads it once and compares its
 /// checksum; after that its size, time and inode tell whether it is still the same, and the checksum is compared again
@@ -109,41 +111,41 @@ final class AssetCache: Sendable {
 
     // MARK: Contents
 
-    /// Finds a content.
+    /// Finds the file of a content.
     ///
     /// - Parameter isCancelled: Asked before each MiB of a file that has to be read.
     /// - Returns: Nil when there is none, or a damaged or unreadable one: it has to be downloaded.
     /// - Throws: `cancelled` alone.
-    func content(
-        _ checksum: AssetChecksum, byteCount: UInt64, in location: Location, isCancelled: () -> Bool = { false }
+    func file(
+        of content: AssetContent, in location: Location, isCancelled: () -> Bool = { false }
     ) throws(AssetError) -> AssetCacheLease? {
-        let path = "\(databaseFolder(location))/\(checksum)"
+        let path = "\(databaseFolder(location))/\(content.fileName)"
         // The lease comes first, so that the file is not removed while it is looked at.
         let lease = AssetCacheLease(path, in: self)
-        guard try isIntact(path, checksum, byteCount: byteCount, isCancelled) else { return nil }
+        guard try isIntact(path, content, isCancelled) else { return nil }
         try? FileSystem.setAccessTime(path, nanoseconds: now())
         return lease
     }
 
     private func isIntact(
-        _ path: String, _ checksum: AssetChecksum, byteCount: UInt64, _ isCancelled: () -> Bool
+        _ path: String, _ content: AssetContent, _ isCancelled: () -> Bool
     ) throws(AssetError) -> Bool {
-        guard let current = try? FileSystem.status(path).version, current.byteCount == byteCount else { return false }
+        guard let current = try? FileSystem.status(path).version, current.byteCount == content.fileByteCount else {
+            return false
+        }
         if state.withLock({ $0.verifiedVersions[path] }) == current { return true }
         // What can't be opened or read is downloaded again, which replaces it.
         guard let file = try? File(path: path, mode: .readRegular), let version = try? file.status().version else {
             return false
         }
-        let hash = AssetHash()
-        let count: Int
         do throws(AssetError) {
-            count = try hash.update(first: version.byteCount, of: file, isCancelled: isCancelled)
+            guard
+                try AssetReceiver.isContent(content, file, byteCount: version.byteCount, isCancelled: isCancelled),
+                (try? file.status().version) == version
+            else { return false }
         } catch .cancelled {
             throw .cancelled
         } catch {
-            return false
-        }
-        guard count == byteCount, hash.finish() == checksum, (try? file.status().version) == version else {
             return false
         }
         // A process that ended right after it had renamed the file left it writable.
@@ -162,17 +164,17 @@ final class AssetCache: Sendable {
     /// - Parameter isCancelled: Asked before each MiB of a file that has to be read.
     /// - Throws: `diskFull`, `failed` or `cancelled`.
     func part(
-        for checksum: AssetChecksum, byteCount: UInt64, in location: Location, isCancelled: () -> Bool = { false }
+        for content: AssetContent, in location: Location, isCancelled: () -> Bool = { false }
     ) throws(AssetError) -> DownloadStart {
-        guard let byteCount = Int(exactly: byteCount) else {
-            throw .diskFull(SystemError(call: "open", errno: EFBIG, context: "\(checksum)"))
+        guard Int(exactly: content.asset.byteCount) != nil else {
+            throw .diskFull(SystemError(call: "open", errno: EFBIG, context: content.fileName))
         }
         let folder = databaseFolder(location)
         for _ in 0..<AssetCacheLimits.partAttemptsMax {
             let part: AssetCachePart?
             do throws(SystemError) {
                 try FileSystem.makeDirectoryTree(folder, permissions: 0o700)
-                part = try AssetCachePart(path: "\(folder)/\(checksum)", checksum, byteCount: byteCount, in: self)
+                part = try AssetCachePart(path: "\(folder)/\(content.fileName)", content, in: self)
             } catch {
                 throw AssetError(error)
             }
@@ -180,7 +182,7 @@ final class AssetCache: Sendable {
             // Another process finished or removed the file after it was opened here, and before it was locked.
             guard part.isInPlace else { continue }
             // Asked under the part's lock: nobody can finish the content between this and the download.
-            if let lease = try content(checksum, byteCount: UInt64(byteCount), in: location, isCancelled: isCancelled) {
+            if let lease = try file(of: content, in: location, isCancelled: isCancelled) {
                 part.remove()
                 return .cached(lease)
             }

@@ -5,33 +5,40 @@ internal import BrumeSystem
 /// The beginning of a content that is being downloaded. Nobody else writes it meanwhile; when the object goes, the
 /// bytes are kept, and a later download continues after them.
 final class AssetCachePart: Sendable {
-    private struct Progress {
-        var receivedByteCount = 0
-        let hash = AssetHash()
-    }
 
     /// Where the content will be.
     let path: String
-    let checksum: AssetChecksum
-    /// Bytes of the whole content.
-    let byteCount: Int
+    let content: AssetContent
 
     private let cache: AssetCache
     let file: File
     /// Held while bytes are written: there is one download.
-    private let progress = Lock(Progress())
+    private let receiver: Lock<AssetReceiver>
 
-    /// How many bytes are there: the download goes on at this offset.
-    var receivedByteCount: Int { progress.withLock { $0.receivedByteCount } }
+    /// How many bytes the server has sent.
+    var receivedByteCount: Int { receiver.withLock { $0.receivedByteCount } }
+
+    /// Whether the server has sent all, whatever it is.
+    var isComplete: Bool { UInt64(receivedByteCount) == content.asset.byteCount }
+
+    /// A stream begins.
+    ///
+    /// - Returns: The offset in what the server keeps at which it goes on.
+    func streamBegins() -> Int {
+        receiver.withLock { receiver in
+            receiver.streamBegins()
+            return receiver.resumableByteCount
+        }
+    }
 
     /// Opens and locks the part, which is made when there is none.
     ///
     /// Nil when another download has the lock.
-    init?(path: String, _ checksum: AssetChecksum, byteCount: Int, in cache: AssetCache) throws(SystemError) {
+    init?(path: String, _ content: AssetContent, in cache: AssetCache) throws(SystemError) {
         self.path = path
-        self.checksum = checksum
-        self.byteCount = byteCount
+        self.content = content
         self.cache = cache
+        receiver = Lock(AssetReceiver(content))
         file = try File(path: path + AssetCache.partSuffix, mode: .readWrite)
         guard try file.tryLock() else { return nil }
     }
@@ -41,46 +48,45 @@ final class AssetCachePart: Sendable {
     /// Whether the part's name still leads to the open file: nobody finished or removed it.
     var isInPlace: Bool { (try? file.isInPlace()) ?? false }
 
-    /// Makes room for the content, drops what is after the last whole step of the part, and adds the rest to the
-    /// checksum.
+    /// Makes room for the file, drops what is after the last whole step of the part, and adds the rest to what will be
+    /// checked in the end.
     func resume(_ isCancelled: () -> Bool) throws(AssetError) {
+        let byteCount = Int(clamping: content.fileByteCount)
         let kept: Int
         do throws(SystemError) {
             let size = try file.status().version.byteCount
-            // A part that is longer than the content is of no use.
-            kept = size > byteCount ? 0 : size - size % AssetCacheLimits.partStepByteCount
+            // A part that is longer than the file is of no use.
+            kept = size > byteCount ? 0 : size - size % AssetReceiver.stepByteCount(content)
             if kept < size { try file.truncate(to: kept) }
             try FileSystem.setAccessTime(file.path, nanoseconds: cache.now())
         } catch {
             throw AssetError(error)
         }
         cache.reserve(byteCount, for: self, keptByteCount: kept)
-        try progress.withLock { progress throws(AssetError) in
-            let count = try progress.hash.update(first: kept, of: file, isCancelled: isCancelled)
-            guard count == kept else {
-                throw .failed(
-                    SystemError(call: "pread", errno: 0, context: file.path, message: "it became shorter meanwhile"))
-            }
-            progress.receivedByteCount = kept
+        let count = try receiver.withLock { receiver throws(AssetError) in
+            try receiver.restore(first: kept, of: file, isCancelled: isCancelled)
+        }
+        guard count == kept else {
+            throw .failed(
+                SystemError(call: "pread", errno: 0, context: file.path, message: "it became shorter meanwhile"))
         }
     }
 
-    /// Writes the next bytes. After `diskFull` the same bytes may be given again.
+    /// Takes the next bytes of what the server keeps. After `diskFull` the same bytes of a plain content may be given
+    /// again.
     ///
-    /// - Throws: `damaged` when there are more bytes than the content has: the part is removed. `diskFull`, `failed`.
+    /// - Throws: `damaged` when there are more bytes than the content has, or a chunk does not open: the part is
+    ///   removed. `diskFull`, `failed`.
     func append(_ bytes: UnsafeRawBufferPointer) throws(AssetError) {
-        try progress.withLock { progress throws(AssetError) in
-            guard bytes.count <= byteCount - progress.receivedByteCount else {
-                remove()
-                throw .damaged
+        do throws(AssetError) {
+            try receiver.withLock { receiver throws(AssetError) in
+                try receiver.take(bytes) { bytes, offset throws(AssetError) in
+                    do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw AssetError(error) }
+                }
             }
-            do throws(SystemError) {
-                try file.write(bytes, at: progress.receivedByteCount)
-            } catch {
-                throw AssetError(error)
-            }
-            progress.hash.update(bytes)
-            progress.receivedByteCount += bytes.count
+        } catch {
+            if error == .damaged { remove() }
+            throw error
         }
     }
 
@@ -100,14 +106,13 @@ final class AssetCachePart: Sendable {
     /// - Throws: `incomplete` when bytes are missing: the part is kept. `damaged` when the checksum, or the file's
     ///   size, is another one: the part is removed. `failed` when the cache was emptied meanwhile or can't be used.
     func finish() throws(AssetError) -> AssetCacheLease {
-        let actual = try progress.withLock { progress throws(AssetError) in
-            guard progress.receivedByteCount == byteCount else {
-                throw .incomplete(missingByteCount: byteCount - progress.receivedByteCount)
-            }
-            return progress.hash.finish()
+        let isWhole = try receiver.withLock { receiver throws(AssetError) in
+            let missing = content.asset.byteCount - UInt64(receiver.receivedByteCount)
+            guard missing == 0 else { throw .incomplete(missingByteCount: Int(clamping: missing)) }
+            return receiver.isWhole()
         }
         // The checksum is of the bytes that arrived; the size says whether somebody cut the file meanwhile.
-        guard actual == checksum, (try? file.size()) == byteCount else {
+        guard isWhole, (try? file.size()) == Int(clamping: content.fileByteCount) else {
             remove()
             throw .damaged
         }

@@ -53,6 +53,19 @@ final class AssetFile: Sendable {
         return hash.finish()
     }
 
+    /// Whether the file is that of an asset.
+    ///
+    /// - Parameter isCancelled: Asked before each piece.
+    /// - Throws: `fileNotFound` when it can't be read; `cancelled`.
+    func holds(_ content: AssetContent, isCancelled: () -> Bool) throws(AssetError) -> Bool {
+        do throws(AssetError) {
+            return try AssetReceiver.isContent(content, file, byteCount: byteCount, isCancelled: isCancelled)
+        } catch {
+            guard case .failed(let error) = error else { throw error }
+            throw .fileNotFound("\(error)")
+        }
+    }
+
     /// Whether the path still leads to this file, and the file is as it was when it was opened.
     func isUnchanged() -> Bool {
         (try? currentVersions())?.allSatisfy { $0 == version } ?? false

@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 public import Foundation
 
@@ -15,7 +16,11 @@ public import Foundation
 /// record of which the server can't give an asset, since it is damaged or gone: other fetches fail for that record with
 /// `assetNotAvailable`, while an engine has no place for that, and goes on.
 ///
-/// Differs from CloudKit: a server may keep no assets; saving a record with one fails there with
+/// In zones whose files are encrypted (``BrumeConfiguration/encryptsAssets``) this device encrypts what it uploads, and
+/// decrypts what it downloads. One that it has no key for is in the record's ``CKRecord/unreadableFields``.
+///
+/// Differs from CloudKit: files are encrypted where an app says so, and not in all private zones. A server may keep no
+/// assets; saving a record with one fails there with
 /// `serverRejectedRequest`. A list or a record has 1,000 assets at most.
 ///
 /// Immutable, so it may be passed between threads. Equal when both are of one file, or of one asset of the server.
@@ -26,6 +31,8 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     public let fileURL: URL?
     /// What the server keeps; nil for a file of this device.
     let stored: Asset?
+    /// What opens it; nil where the server keeps the file itself, or nobody opened it here.
+    let secret: AssetSecret?
     /// The record that names it on the server.
     let origin: CKRecord.ID?
     /// Keeps the file in the cache.
@@ -36,19 +43,30 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         precondition(
             fileURL.isFileURL, "CKAsset: \(fileURL.scheme ?? "this") is no file URL; use URL(fileURLWithPath:)")
         self.fileURL = fileURL
-        (stored, origin, lease) = (nil, nil, nil)
+        (stored, secret, origin, lease) = (nil, nil, nil, nil)
     }
 
     /// An asset that the server keeps.
-    init(_ stored: Asset, file: AssetContents.File? = nil, of origin: CKRecord.ID? = nil) {
+    init(_ stored: Asset, of origin: CKRecord.ID? = nil, from contents: AssetContents = AssetContents()) {
+        let file = contents[stored]
         fileURL = file?.url
         (self.stored, self.origin, lease) = (stored.withoutReceipt, origin, file?.lease)
+        secret = contents.secret(of: stored)
+    }
+
+    /// An asset that the server keeps, and its file.
+    init(_ stored: Asset, file: AssetContents.File) {
+        (self.stored, fileURL, lease) = (stored.withoutReceipt, file.url, file.lease)
+        (secret, origin) = (nil, nil)
     }
 
     /// The SHA-256 of what the server keeps, in hexadecimal digits; nil for a file of this device.
     package var storedChecksum: String? { stored?.checksum.description }
-    /// Bytes of what the server keeps; nil for a file of this device.
-    package var storedByteCount: Int? { stored.map { Int(clamping: $0.byteCount) } }
+    /// Bytes of the file that the server keeps, as it is or encrypted; nil for a file of this device.
+    package var storedByteCount: Int? { stored.map { Int(clamping: secret?.layout.length ?? $0.byteCount) } }
+
+    /// What opens what the server keeps; nil where that is not known to be encrypted.
+    var content: AssetContent? { stored.flatMap { stored in secret.flatMap { AssetContent(stored, secret: $0) } } }
 
     /// What a record may name of it without its content, because the server's version names it; nil for what has to be
     /// uploaded.
@@ -80,7 +98,7 @@ public class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         coder.requireKeyedCoding(for: CKAsset.self)
         guard let path = coder.stringIfPresent(forKey: "FilePath") else { return nil }
         fileURL = URL(fileURLWithPath: path)
-        (stored, origin, lease) = (nil, nil, nil)
+        (stored, secret, origin, lease) = (nil, nil, nil, nil)
     }
 
     /// Whether both are of one file, or of one asset of the server.

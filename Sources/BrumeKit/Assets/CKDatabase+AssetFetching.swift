@@ -42,34 +42,45 @@ extension CKDatabase {
         }
         var records: [(CKRecord, CKError?)] = []
         records.reserveCapacity(answer.count)
-        var holders: [Int] = []
-        for (place, fetched) in answer.enumerated() {
+        for fetched in answer {
             // Names are checked before anything is asked about them.
             records.append((try make(fetched, AssetContents(), OpenedFields()), nil))
-            if fetched.record.holdsAssets, account.configuration.downloadsAssets { holders.append(place) }
         }
         var answer = answer
+        // Empty where there is nothing to open.
+        var allOpened = try await opened(answer.map { ($0.zoneID, $0.record) }, account, options) ?? []
+        var holders: [Int] = []
+        if account.configuration.downloadsAssets {
+            holders = answer.indices.filter {
+                (allOpened.isEmpty ? OpenedFields() : allOpened[$0]).holdsAssets(answer[$0].record)
+            }
+        }
         var contents: [Int: AssetContents] = [:]
         let (outcomes, failure) = await outcomes(
             of: holders, atATime: ClientSessionLimits.transfersPerOperation,
             // What fails a record alone is its result, and no error.
             endingAt: { _ in true }
-        ) { [answer] (place) throws(CKError) in
-            try await self.withContents(answer[place], account, options, progress)
+        ) { [answer, allOpened] (place) throws(CKError) in
+            let opened = allOpened.isEmpty ? OpenedFields() : allOpened[place]
+            return try await self.withContents(answer[place], opened, account, options, progress)
         }
         if let failure { throw failure }
         for (place, outcome) in zip(holders, outcomes) {
-            guard case .success(let (fetched, result))? = outcome else { continue }
+            guard case .success(let (fetched, opened, result))? = outcome else { continue }
             switch result {
             case .failure(let error): records[place].1 = error
             case .success(let files):
                 answer[place] = fetched
                 contents[place] = files
+                // It may have been fetched again, and have encrypted values by now.
+                if allOpened.isEmpty, !opened.isEmpty {
+                    allOpened = Array(repeating: OpenedFields(), count: answer.count)
+                }
+                if !allOpened.isEmpty { allOpened[place] = opened }
             }
         }
-        let allOpened = try await self.opened(answer.map { ($0.zoneID, $0.record) }, account, options)
         for (place, fetched) in answer.enumerated() {
-            let opened = allOpened?[place] ?? OpenedFields()
+            let opened = allOpened.isEmpty ? OpenedFields() : allOpened[place]
             if contents[place] == nil, opened.isEmpty { continue }
             records[place].0 = try make(fetched, contents[place] ?? AssetContents(), opened)
         }
@@ -78,18 +89,20 @@ extension CKDatabase {
 
     /// The files of a record's assets. A record that names others by now is fetched again.
     private func withContents(
-        _ fetched: FetchedRecord, _ account: AccountBinding, _ options: CallOptions, _ progress: TransferProgress
-    ) async throws(CKError) -> (FetchedRecord, Result<AssetContents, CKError>) {
-        var fetched = fetched
+        _ fetched: FetchedRecord, _ opened: OpenedFields, _ account: AccountBinding, _ options: CallOptions,
+        _ progress: TransferProgress
+    ) async throws(CKError) -> (FetchedRecord, OpenedFields, Result<AssetContents, CKError>) {
+        var (fetched, opened) = (fetched, opened)
         var attempts = 0
         while true {
-            let result = try await contents(of: fetched, account, options, progress)
+            let result = try await contents(of: fetched, opened, account, options, progress)
             guard case .failure(let error) = result, error.saysAssetChanged,
                 attempts < ClientSessionLimits.assetFetchesMax
-            else { return (fetched, result) }
+            else { return (fetched, opened, result) }
             attempts += 1
-            guard let newer = try await newer(fetched, account, options) else { return (fetched, result) }
+            guard let newer = try await newer(fetched, account, options) else { return (fetched, opened, result) }
             fetched.record = newer
+            opened = try await self.opened([(fetched.zoneID, newer)], account, options)?[0] ?? OpenedFields()
         }
     }
 
@@ -122,21 +135,24 @@ extension CKDatabase {
     /// - Throws: What ends a whole operation: no connection, a transfer that broke, no room on this device.
     /// - Returns: The files, or `assetNotAvailable` where an asset is damaged, gone, or the record's no more.
     private func contents(
-        of fetched: FetchedRecord, _ account: AccountBinding, _ options: CallOptions, _ progress: TransferProgress
+        of fetched: FetchedRecord, _ opened: OpenedFields, _ account: AccountBinding, _ options: CallOptions,
+        _ progress: TransferProgress
     ) async throws(CKError) -> Result<AssetContents, CKError> {
         let record = fetched.record
         let id = fetched.id ?? CKRecord.ID(recordName: record.system.name, zoneID: fetched.zoneID)
         var contents = AssetContents()
-        progress.begin(id, byteCount: record.assetByteCount)
+        progress.begin(id, byteCount: opened.assetByteCount(record))
         var number = 0
         for (key, value) in record.fields.sorted(by: { $0.key < $1.key }) {
-            for (index, asset) in value.readableAssets.enumerated() where contents[asset] == nil {
+            for (index, content) in opened.contents(of: value, key).enumerated()
+            where contents[content.asset] == nil {
+                let asset = content.asset
                 let request = DownloadRequest(
                     database: try requestScope(), zone: fetched.zoneID.modelID, recordName: record.system.name,
                     field: key, listIndex: index, checksum: asset.checksum)
                 number += 1
                 do throws(CKError) {
-                    let lease = try await content(asset, request, account, options) { [number] in
+                    let lease = try await file(of: content, request, account, options) { [number] in
                         progress.moved(id, file: number, to: $0)
                     }
                     contents[asset] = AssetContents.File(url: lease.fileURL, lease: lease)
@@ -150,17 +166,16 @@ extension CKDatabase {
         return .success(contents)
     }
 
-    func content(
-        _ asset: Asset, _ request: DownloadRequest, _ account: AccountBinding, _ options: CallOptions,
+    /// The file of a content: from the cache, or from the server.
+    func file(
+        of content: AssetContent, _ request: DownloadRequest, _ account: AccountBinding, _ options: CallOptions,
         _ progress: (Int) -> Void
     ) async throws(CKError) -> AssetCacheLease {
         let (cache, location) = try account.assetCache(for: request, scope: databaseScope)
         var isSecondAttempt = false
         while true {
             do throws(AssetError) {
-                if let lease = try cache.content(
-                    asset.checksum, byteCount: asset.byteCount, in: location, isCancelled: { Task.isCancelled })
-                {
+                if let lease = try cache.file(of: content, in: location, isCancelled: { Task.isCancelled }) {
                     return lease
                 }
             } catch {
@@ -171,9 +186,7 @@ extension CKDatabase {
                 try options.checkDeadline()
                 let start: AssetCache.DownloadStart
                 do throws(AssetError) {
-                    start = try cache.part(
-                        for: asset.checksum, byteCount: asset.byteCount, in: location,
-                        isCancelled: { Task.isCancelled })
+                    start = try cache.part(for: content, in: location, isCancelled: { Task.isCancelled })
                 } catch {
                     throw CKError(error)
                 }
@@ -182,7 +195,7 @@ extension CKDatabase {
                 case .beingWritten: return .isBeingWritten
                 case .part(let part):
                     let isContinued = part.receivedByteCount > 0
-                    if part.receivedByteCount < part.byteCount || part.byteCount == 0 {
+                    if !part.isComplete || content.asset.byteCount == 0 {
                         try await account.download(request, into: part, options: options, progress: progress)
                     }
                     do throws(AssetError) { return .content(try part.finish()) } catch {
@@ -210,21 +223,26 @@ extension CKDatabase {
     }
 }
 
-extension Record {
-    fileprivate var holdsAssets: Bool { fields.values.contains { !$0.readableAssets.isEmpty } }
+extension OpenedFields {
+    /// The assets of a record's field of which this device can have the files.
+    fileprivate func contents(of value: FieldValue, _ key: String) -> [AssetContent] {
+        if unreadable[key] != nil { return [] }
+        guard case .encrypted(let encrypted) = value else { return value.assets.map { .plain($0) } }
+        return zip(encrypted.assets, secrets[key] ?? []).compactMap { AssetContent($0, secret: $1) }
+    }
 
-    /// The bytes of its assets, each content once.
-    fileprivate var assetByteCount: Int {
-        Set(fields.values.flatMap(\.readableAssets)).reduce(0) { sum, asset in
+    fileprivate func holdsAssets(_ record: Record) -> Bool {
+        record.fields.contains { !$1.assets.isEmpty && !contents(of: $1, $0).isEmpty }
+    }
+
+    /// The bytes of a record's assets on their way, each content once.
+    fileprivate func assetByteCount(_ record: Record) -> Int {
+        let assets = Set(record.fields.flatMap { contents(of: $1, $0).map(\.asset) })
+        return assets.reduce(0) { sum, asset in
             let (total, overflow) = sum.addingReportingOverflow(Int(clamping: asset.byteCount))
             return overflow ? .max : total
         }
     }
-}
-
-extension FieldValue {
-    /// The assets whose contents are files of the app. Those that are encrypted can't be opened yet.
-    fileprivate var readableAssets: [Asset] { if case .encrypted = self { [] } else { assets } }
 }
 
 extension AccountBinding {

@@ -14,16 +14,25 @@ extension CKDatabase {
         let request = DownloadRequest(
             database: try requestScope(), zone: zoneID.modelID, recordName: recordName, field: key, listIndex: index,
             checksum: asset.checksum)
-        let lease = try await content(asset, request, core.account, callOptions) { _ in }
+        let lease = try await file(of: .plain(asset), request, core.account, callOptions) { _ in }
         return CKAsset(asset, file: AssetContents.File(url: lease.fileURL, lease: lease))
     }
 
-    /// Uploads a file for records of a zone.
+    /// Uploads a file for records of a zone, encrypted where the zone's assets are.
+    func uploadedFile(_ url: URL, to zoneID: CKRecordZone.ID) async throws(CKError) -> UploadedFile {
+        let account = core.account
+        let isEncrypted = try await encryptsAssets(in: zoneID, account, callOptions)
+        return try await account.upload(
+            url, to: zoneID.modelID, of: try requestScope(), isEncrypted: isEncrypted, options: callOptions
+        ) { _ in }
+    }
+
+    /// Uploads a file for records of a zone as it is.
     ///
     /// - Returns: The asset, with the receipt by which a save names it: good for a day.
     package func upload(_ url: URL, to zoneID: CKRecordZone.ID) async throws(CKError) -> Asset {
         try await core.account.upload(
             url, to: zoneID.modelID, of: try requestScope(), options: callOptions
-        ) { _ in }
+        ) { _ in }.asset
     }
 }

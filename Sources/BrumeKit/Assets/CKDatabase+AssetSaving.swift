@@ -15,8 +15,8 @@ extension CKDatabase {
         /// Its number among the record's files.
         let number: Int
         let url: URL
-        /// What the server had of it, when it is uploaded again.
-        let expected: AssetChecksum?
+        /// What it was, when it is uploaded again.
+        let expected: AssetContent?
     }
 
     /// The part of a modification with the files of its records uploaded, a few at a time.
@@ -30,7 +30,7 @@ extension CKDatabase {
     ///   such as a server that keeps no assets.
     func uploadingAssets(
         of part: RecordModification.Part, _ options: CallOptions, _ progress: TransferProgress,
-        _ known: [CKRecord.ID: [URL: Asset]] = [:]
+        _ known: [CKRecord.ID: [URL: UploadedFile]] = [:]
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         guard part.zones.contains(where: { $0.saves.contains { !$0.sent.local.assets.isEmpty } }) else {
             return (part, ([:], [:]))
@@ -41,7 +41,8 @@ extension CKDatabase {
             part.zones[zone].saves.indices.flatMap { save -> [FileToUpload] in
                 let outgoing = part.zones[zone].saves[save]
                 let id = outgoing.record.recordID
-                guard let files = outgoing.filesToUpload else {
+                guard let files = outgoing.filesToUpload(encryptsAssets: part.zones[zone].encryptsAssets(of: outgoing))
+                else {
                     failures[id] = OutgoingRecord.missingFile(of: id)
                     return []
                 }
@@ -59,8 +60,11 @@ extension CKDatabase {
         let (uploads, failure) = await outcomes(
             of: files, atATime: ClientSessionLimits.transfersPerOperation,
             endingAt: { $0.isOfEveryTransfer }
-        ) { (file) throws(CKError) -> Asset? in
+        ) { (file) throws(CKError) -> UploadedFile? in
             let zone = part.zones[file.zone]
+            guard let encryptsAssets = zone.encryptsAssets(of: zone.saves[file.save]) else {
+                preconditionFailure("files are uploaded to a zone of which it is not known whether they are encrypted")
+            }
             let record = zone.saves[file.save].record
             let isLost = failed.withLock { failed in
                 part.isWhole(zone)
@@ -68,10 +72,15 @@ extension CKDatabase {
                     : failed.contains(record.recordID)
             }
             if isLost { return nil }
-            if file.expected == nil, let asset = known[record.recordID]?[file.url] { return asset }
+            if file.expected == nil, let uploaded = known[record.recordID]?[file.url],
+                (uploaded.secret != nil) == encryptsAssets
+            {
+                return uploaded
+            }
             do throws(CKError) {
                 return try await account.upload(
-                    file.url, to: zone.id.modelID, of: scope, expecting: file.expected, options: options
+                    file.url, to: zone.id.modelID, of: scope, isEncrypted: encryptsAssets,
+                    expecting: file.expected, options: options
                 ) { progress.moved(record.recordID, file: file.number, to: $0) }
             } catch {
                 _ = failed.withLock { $0.insert(record.recordID) }
@@ -82,8 +91,8 @@ extension CKDatabase {
         var zones = part.zones
         for (file, upload) in zip(files, uploads) {
             switch upload {
-            case .success(let asset?)?:
-                zones[file.zone].saves[file.save].uploads[file.key, default: [:]][file.place] = asset
+            case .success(let uploaded?)?:
+                zones[file.zone].saves[file.save].uploads[file.key, default: [:]][file.place] = uploaded
             case .failure(let error)?: failures[zones[file.zone].saves[file.save].record.recordID] = error
             case .success(nil)?, nil: break
             }
@@ -95,8 +104,8 @@ extension CKDatabase {
 
 extension CKError {
     /// Whether records without files can't be saved either. A server whose disk is nearly full, or that has too much to
-    /// do, refuses uploads alone.
-    var isOfEveryTransfer: Bool { isOfEveryRequest && code != .serviceUnavailable }
+    /// do, refuses uploads alone, and of keys each zone has others.
+    var isOfEveryTransfer: Bool { isOfEveryRequest && code != .serviceUnavailable && !concernsKeys }
 }
 
 extension CKDatabase.RecordModification.Part {

@@ -25,7 +25,8 @@ struct LocalFields: Sendable {
         /// uploaded.
         func value(keptBy record: CKRecord.ID, _ base: CKRecordState.Base?) -> FieldValue? {
             let stored = assets.compactMap { $0.kept(by: record, base) }
-            guard stored.count == assets.count else { return nil }
+            // A list is encrypted as a whole.
+            guard stored.count == assets.count, Set(assets.map { $0.secret == nil }).count == 1 else { return nil }
             return isList ? .assets(stored) : .asset(stored[0])
         }
 
@@ -44,6 +45,10 @@ struct LocalFields: Sendable {
 
     /// Files that were set and not saved yet.
     var assets: [String: Assets] = [:]
+
+    /// Fields that were set or removed while this device could not open the assets that they had: as with encrypted
+    /// values, a device without the keys saves no change of them.
+    var closedAssets: Set<String> = []
 
     /// Why a record that holds this can't be saved.
     var refusal: CKError? { refused.values.min().map { CKError(.invalidArguments, message: $0) } }

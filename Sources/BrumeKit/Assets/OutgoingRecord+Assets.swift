@@ -4,17 +4,49 @@ internal import Foundation
 /// The files of a record that is being saved.
 extension OutgoingRecord {
     /// The files to upload, by fields and their places there; nil when one is not on this device.
-    var filesToUpload: [(key: String, place: Int, url: URL, expected: AssetChecksum?)]? {
-        let id = record.recordID
-        var files: [(key: String, place: Int, url: URL, expected: AssetChecksum?)] = []
+    ///
+    /// - Parameter encryptsAssets: Whether what the server keeps has to be encrypted: what it has otherwise is uploaded
+    ///   anew. Nil where that is not known yet.
+    func filesToUpload(
+        encryptsAssets: Bool? = nil
+    ) -> [(key: String, place: Int, url: URL, expected: AssetContent?)]? {
+        var files: [(key: String, place: Int, url: URL, expected: AssetContent?)] = []
         for (key, field) in sent.local.assets.sorted(by: { $0.key < $1.key }) {
-            for (place, asset) in field.assets.enumerated() where asset.kept(by: id, sent.base) == nil {
+            for (place, asset) in field.assets.enumerated()
+            where kept(asset, encryptsAssets: encryptsAssets) == nil {
                 guard let url = asset.fileURL else { return nil }
                 files.append((key, place, url, expected[key]?[place]))
             }
         }
         return files
     }
+
+    /// What the record may name of an asset without its content; nil for one that has to be uploaded.
+    private func kept(_ asset: CKAsset, encryptsAssets: Bool?) -> Asset? {
+        guard let kept = asset.kept(by: record.recordID, sent.base) else { return nil }
+        guard let encryptsAssets else { return kept }
+        let isEncrypted = asset.secret != nil || sent.contents.secret(of: kept) != nil
+        return isEncrypted == encryptsAssets ? kept : nil
+    }
+
+    /// Whether the app has set assets.
+    var setsAssets: Bool {
+        !sent.local.assets.isEmpty || sent.edits.keys.contains { sent.fields[$0]?.assets.isEmpty == false }
+    }
+
+    /// Makes files of the assets that the app has set and that the server keeps unencrypted.
+    mutating func uploadPlainAssetsAgain() {
+        for key in sent.edits.keys {
+            guard let value = sent.fields[key], !value.assets.isEmpty, receipts[key] == nil,
+                sent.contents.secrets(of: value) == nil
+            else { continue }
+            sentBeforeUpload = sentBeforeUpload ?? sent
+            sent.uploadAgain(key, of: record.recordID)
+        }
+    }
+
+    /// Whether files were uploaded for it.
+    var hasUploads: Bool { !receipts.isEmpty }
 
     static func missingFile(of id: CKRecord.ID) -> CKError {
         CKError(
@@ -31,13 +63,15 @@ extension OutgoingRecord {
             var named: [Asset] = []
             for (place, asset) in field.assets.enumerated() {
                 if let uploaded = uploads[key]?[place] {
-                    named.append(uploaded)
+                    named.append(uploaded.asset)
                     if let url = asset.fileURL {
-                        sent.contents[uploaded] = AssetContents.File(url: url, lease: asset.lease)
+                        sent.contents[uploaded.asset] = AssetContents.File(url: url, lease: asset.lease)
                     }
+                    sent.contents.setSecret(uploaded.secret, of: uploaded.asset)
                 } else if let kept = asset.kept(by: record.recordID, sent.base) {
                     // What this record names on the server it may keep without its content.
                     named.append(kept)
+                    sent.contents.add([asset])
                 } else {
                     preconditionFailure("a record is saved whose files were not uploaded")
                 }
@@ -62,7 +96,7 @@ extension OutgoingRecord {
                 guard let stored = asset.kept(by: record.recordID, anew.sent.base) else { continue }
                 guard let url = asset.fileURL else { return nil }
                 files.assets[place] = CKAsset(fileURL: url)
-                anew.expected[key, default: [:]][place] = stored.checksum
+                anew.expected[key, default: [:]][place] = asset.content ?? anew.sent.contents.content(of: stored)
             }
             anew.sent.local.assets[key] = files
         }
@@ -72,7 +106,7 @@ extension OutgoingRecord {
             for (place, asset) in value.assets.enumerated() {
                 guard let file = anew.sent.contents[asset] else { return nil }
                 files.append(CKAsset(fileURL: file.url))
-                anew.expected[key, default: [:]][place] = asset.checksum
+                anew.expected[key, default: [:]][place] = anew.sent.contents.content(of: asset)
             }
             let isList = if case .assets = value { true } else { false }
             anew.sent.local.assets[key] = LocalFields.Assets(assets: files, isList: isList)

@@ -38,6 +38,23 @@ public struct BrumeConfiguration: Hashable, Sendable {
     /// name. It is encrypted for these devices, and cut after 200 bytes of UTF-8.
     public var deviceName: String?
 
+    /// Whether the files of the private database's records are encrypted on the device, as `encryptedValues` are, in
+    /// zones whose encryption keys are made from now on; false by default. What a zone's keys were made with holds for
+    /// it on all devices, and never changes: give all devices of an app the same value before they save anything
+    /// encrypted.
+    ///
+    /// A device without the account's keys can't save records with files then (`accountTemporarilyUnavailable`).
+    /// Participants of a share, and web clients, can't read them: leave it off where they should. An app that had files
+    /// before reads <doc:EncryptedValues> first: they are hidden until they were saved anew.
+    public var encryptsAssets = false
+
+    /// Whether files that nobody encrypted are handed out in zones whose files are encrypted; false by default, since
+    /// the server could have put them there.
+    ///
+    /// For an app that had files before it turned ``encryptsAssets`` on: records whose files it sets again
+    /// (`record["photo"] = record["photo"]`) are saved with encrypted ones. Turn it off once all are.
+    public var acceptsPlainAssets = false
+
     /// How long after the last change that an app adds a `CKSyncEngine` sends by itself; after five times as long,
     /// changes that are added without a pause don't put it off. A second by default.
     ///

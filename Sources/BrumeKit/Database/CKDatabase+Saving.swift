@@ -105,7 +105,7 @@ extension CKDatabase {
     /// - Parameter uploads: The files that are on the server already.
     func send(
         _ modification: RecordModification, _ options: CallOptions, _ progress: TransferProgress = TransferProgress(),
-        uploads: [CKRecord.ID: [URL: Asset]] = [:]
+        uploads: [CKRecord.ID: [URL: UploadedFile]] = [:]
     ) async throws(CKError) -> RecordModificationResults {
         var all = modification.unsent
         func take(_ results: RecordModificationResults) {
@@ -116,14 +116,16 @@ extension CKDatabase {
             // What can't be encrypted is not uploaded in vain.
             let (sealed, refused) = try await sealing(part, options)
             take(refused)
-            let (part, unsent) = try await uploadingAssets(of: sealed, options, progress, uploads)
+            let (part, unsent) = try await uploadingSealed(sealed, options, progress, uploads)
             take(unsent)
             if part.zones.isEmpty { return }
             let results = try await sendSealed(part, options)
             take(results)
             guard let again = part.uploadingAgain(after: results) else { return }
             do throws(CKError) {
-                let (whole, lost) = try await uploadingAssets(of: again, options, progress)
+                let (sealed, refused) = try await sealing(again, options)
+                take(refused)
+                let (whole, lost) = try await uploadingSealed(sealed, options, progress)
                 take(lost)
                 if !whole.zones.isEmpty { take(try await sendSealed(whole, options)) }
             } catch {
@@ -133,6 +135,22 @@ extension CKDatabase {
         }
         for (part, error) in failures { take(part.failed(with: error)) }
         return all
+    }
+
+    /// Uploads the files of a part, and seals what opens those that were encrypted for it.
+    private func uploadingSealed(
+        _ sealed: RecordModification.Part, _ options: CallOptions, _ progress: TransferProgress,
+        _ uploads: [CKRecord.ID: [URL: UploadedFile]] = [:]
+    ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
+        var (part, unsent) = try await uploadingAssets(of: sealed, options, progress, uploads)
+        guard part.zones.contains(where: { $0.encryptsAssets == true && $0.saves.contains(where: \.hasUploads) }) else {
+            return (part, unsent)
+        }
+        let refused: RecordModificationResults
+        (part, refused) = try await sealing(part, options)
+        unsent.saveResults.merge(refused.saveResults) { $1 }
+        unsent.deleteResults.merge(refused.deleteResults) { $1 }
+        return (part, unsent)
     }
 
     /// Sends a part, and what the server refuses since its zone's ring has another key by now once more with that.
@@ -236,8 +254,15 @@ struct OutgoingZone: Sendable {
     let id: CKRecordZone.ID
     var saves: [OutgoingRecord] = []
     var deletions: [CKRecord.ID] = []
+    /// Whether the server gets no file that is not encrypted; nil as long as that is not known, and no file is uploaded.
+    var encryptsAssets: Bool?
     /// The last entry of the zone's ring, where something is encrypted with it.
     var ringEntryHash: [UInt8] = []
+
+    /// The same for one of its records. What a share shows is for those who have no keys yet.
+    func encryptsAssets(of outgoing: OutgoingRecord) -> Bool? {
+        outgoing.record is CKShare ? encryptsAssets.map { _ in false } : encryptsAssets
+    }
 
     func modification(_ policy: SavePolicy) -> ZoneModification<DecodedFields> {
         var modification = ZoneModification(
@@ -322,13 +347,19 @@ extension OutgoingRecord {
             var opened: OpenedFields
             if result.fieldsOmitted {
                 saved.fields = sent.fieldsWithSealed
-                opened = OpenedFields(values: sent.encrypted.values, unreadable: sent.encrypted.unreadable)
+                opened = OpenedFields(
+                    values: sent.encrypted.values, secrets: sent.assetSecrets, unreadable: sent.encrypted.unreadable)
             } else {
                 opened = opener?.open(saved, in: zoneID) ?? OpenedFields()
                 // What was sent is known, whether the keys can be had just now or not.
                 for case (let key, .encrypted(let value)) in saved.fields where value == sent.encrypted.sealed[key] {
-                    guard let plain = sent.encrypted.values[key] else { continue }
-                    opened.values[key] = plain
+                    if let plain = sent.encrypted.values[key] {
+                        opened.values[key] = plain
+                    } else if let secrets = sent.assetSecrets[key] {
+                        opened.secrets[key] = secrets
+                    } else {
+                        continue
+                    }
                     opened.unreadable[key] = nil
                 }
             }

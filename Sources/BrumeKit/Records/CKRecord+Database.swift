@@ -10,9 +10,9 @@ package struct OutgoingRecord: Sendable {
     /// The same before its files were uploaded, if any were: another save has to upload them anew.
     var sentBeforeUpload: CKRecordState?
     /// What files of it have to be, by fields and places there: those that are uploaded again.
-    var expected: [String: [Int: AssetChecksum]] = [:]
+    var expected: [String: [Int: AssetContent]] = [:]
     /// What was uploaded of its files, by fields and places there.
-    var uploads: [String: [Int: Asset]] = [:]
+    var uploads: [String: [Int: UploadedFile]] = [:]
     /// The fields with assets that were uploaded for the save, with their receipts.
     var receipts: [String: FieldValue] = [:]
     /// What the save sends of encrypted fields; nil removes one.
@@ -62,7 +62,9 @@ package struct OutgoingRecord: Sendable {
     /// for a new record or one made from archived system fields.
     package func ancestorRecord() -> CKRecord? {
         guard let base = sent.base else { return nil }
-        return version(CKRecordState(base), share.map { CKShareState(root: $0.sent.root, base: $0.sent.base) })
+        var state = CKRecordState(base)
+        state.contents = sent.contents.secretsAlone
+        return version(state, share.map { CKShareState(root: $0.sent.root, base: $0.sent.base) })
     }
 
     private func version(_ state: CKRecordState, _ share: CKShareState?) -> CKRecord {

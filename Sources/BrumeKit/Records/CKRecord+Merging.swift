@@ -61,7 +61,8 @@ extension CKRecord {
             let server = state
             // Most of their assets are the same, and on this device.
             state.contents.merge(client.contents)
-            let keys = ancestor.map { Set($0.fields.keys).union(client.fields.keys) } ?? Set(client.edits.keys)
+            var keys = Set(client.edits.keys)
+            if let ancestor { keys.formUnion(Set(ancestor.fields.keys).union(client.fields.keys)) }
             for (key, files) in client.local.assets {
                 // A file is this device's value, and no policy sees it: it was not uploaded yet.
                 let isTheirs = ancestor.map { $0.fields[key] != server.fields[key] } ?? true
@@ -69,9 +70,7 @@ extension CKRecord {
                 state.set(files, forKey: key)
             }
             for key in keys.sorted() where client.local.assets[key] == nil {
-                let versions = FieldVersions(
-                    ancestor: ancestor?.fields[key], isAncestorKnown: ancestor != nil, client: client.fields[key],
-                    server: server.fields[key])
+                let versions = FieldVersions(plain: key, ancestor: ancestor, client: client, server: server)
                 state.merge(versions, forKey: key, isEncrypted: false, policy, in: recordID.zoneID)
             }
             var secretKeys = Set(client.encrypted.edits.keys)
@@ -114,11 +113,21 @@ private struct FieldVersions {
     /// Whether the server has a value that can't be read here.
     let isServerUnreadable: Bool
 
-    init(ancestor: FieldValue?, isAncestorKnown: Bool, client: FieldValue?, server: FieldValue?) {
-        (self.ancestor, self.client, self.server) = (ancestor, client, server)
-        isClientChange = !isAncestorKnown || client != ancestor
-        isServerChange = !isAncestorKnown || server != ancestor
-        isServerUnreadable = false
+    /// Those of a field that is not among the encrypted values: its assets may be encrypted all the same.
+    init(plain key: String, ancestor: CKRecordState?, client: CKRecordState, server: CKRecordState) {
+        (self.ancestor, self.client, self.server) = (ancestor?.fields[key], client.fields[key], server.fields[key])
+        isServerUnreadable = server.encrypted.unreadable[key] != nil
+        guard let ancestor else {
+            (isClientChange, isServerChange) = (true, true)
+            return
+        }
+        let isAncestorUnreadable = ancestor.encrypted.unreadable[key] != nil
+        isClientChange =
+            isAncestorUnreadable ? client.edits[key] != nil : client.fields[key] != ancestor.fields[key]
+        isServerChange =
+            isAncestorUnreadable || isServerUnreadable
+            ? server.encrypted.sealed[key] != ancestor.encrypted.sealed[key]
+            : server.fields[key] != ancestor.fields[key]
     }
 
     /// Those of an encrypted field. Of what can't be read the bytes tell whether it has changed.

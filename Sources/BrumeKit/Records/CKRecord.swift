@@ -145,8 +145,8 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSett
         let (field, assets, contents) = state.withLock { ($0.fields[key], $0.local.assets[key], $0.contents) }
         if let assets { return assets.recordValue }
         switch field {
-        case .asset(let asset): return CKAsset(asset, file: contents[asset], of: recordID)
-        case .assets(let list): return list.map { CKAsset($0, file: contents[$0], of: recordID) }
+        case .asset(let asset): return CKAsset(asset, of: recordID, from: contents)
+        case .assets(let list): return list.map { CKAsset($0, of: recordID, from: contents) }
         default: return field?.recordValue(in: recordID.zoneID)
         }
     }

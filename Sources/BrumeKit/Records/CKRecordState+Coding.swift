@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import BrumeRecord
 internal import Foundation
@@ -23,6 +24,8 @@ private enum ArchiveKey {
     static let sealed = "SealedFields"
     static let encrypted = "EncryptedFields"
     static let encryptedEdits = "ChangedEncryptedKeys"
+    static let secretKeys = "EncryptedAssetKeys"
+    static let secrets = "AssetSecrets"
     static let unreadable = "UnreadableKeys"
     static let unreadableReasons = "UnreadableReasons"
     static let refused = "Refused"
@@ -40,6 +43,7 @@ extension CKRecordState {
     func encodeFields(with coder: NSCoder) {
         fields.encode(with: coder, forKey: ArchiveKey.fields)
         encrypted.encode(with: coder)
+        contents.encodeSecrets(of: fields, with: coder, prefix: "")
         local.encodeFields(with: coder)
         coder.encodeIfPresent(edits.keys.sorted(), forKey: ArchiveKey.changedKeys)
         coder.encode(parentEdit != nil, forKey: ArchiveKey.isParentChanged)
@@ -49,6 +53,7 @@ extension CKRecordState {
         coder.encodeIfPresent(base.share, forKey: ArchiveKey.basePrefix + ArchiveKey.share)
         base.fields.encode(with: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields)
         base.encrypted.encodeBase(with: coder)
+        contents.encodeSecrets(of: base.fields, with: coder, prefix: ArchiveKey.basePrefix)
     }
 
     /// Nil when the archive holds something that no record does.
@@ -63,12 +68,16 @@ extension CKRecordState {
         let changedKeys = coder.stringsIfPresent(forKey: ArchiveKey.changedKeys) ?? []
         guard changedKeys.allSatisfy({ CKRecord.problem(withKey: $0) == nil }) else { return nil }
         guard let fields = [String: FieldValue](coder: coder, forKey: ArchiveKey.fields) else { return nil }
-        guard let encrypted = EncryptedFields(coder: coder) else { return nil }
+        var contents = AssetContents()
+        guard contents.decodeSecrets(of: fields, coder, prefix: "") else { return nil }
+        let assetKeys = Set(fields.filter { contents.secrets(of: $1) != nil }.keys)
+        guard let encrypted = EncryptedFields(coder: coder, assetKeys: assetKeys) else { return nil }
         var base: Base?
         if let version = Version(coder: coder, prefix: ArchiveKey.basePrefix) {
             guard
                 let baseFields = [String: FieldValue](coder: coder, forKey: ArchiveKey.basePrefix + ArchiveKey.fields),
-                let baseEncrypted = EncryptedFields(baseCoder: coder)
+                let baseEncrypted = EncryptedFields(baseCoder: coder),
+                contents.decodeSecrets(of: baseFields, coder, prefix: ArchiveKey.basePrefix)
             else { return nil }
             base = Base(
                 version: version, parent: name(ArchiveKey.basePrefix + ArchiveKey.parent),
@@ -83,6 +92,7 @@ extension CKRecordState {
         guard hasValidNames else { return nil }
         guard let local = LocalFields(coder: coder) else { return nil }
         self.local = local
+        self.contents = contents
     }
 }
 
@@ -145,7 +155,7 @@ extension EncryptedFields {
     }
 
     /// Nil when the archive holds something that no record does.
-    fileprivate init?(coder: NSCoder) {
+    fileprivate init?(coder: NSCoder, assetKeys: Set<String>) {
         guard let sealed = [String: FieldValue](coder: coder, forKey: ArchiveKey.sealed),
             let values = [String: FieldValue](coder: coder, forKey: ArchiveKey.encrypted)
         else { return nil }
@@ -155,13 +165,52 @@ extension EncryptedFields {
         let reasons = coder.stringsIfPresent(forKey: ArchiveKey.unreadableReasons) ?? []
         guard keys.count == reasons.count else { return nil }
         var unreadable: [String: CKRecord.UnreadableReason] = [:]
-        for (key, reason) in zip(keys, reasons) where sealed[key] != nil {
+        for (key, reason) in zip(keys, reasons)
+        where sealed[key] != nil || Int(reason) == CKRecord.UnreadableReason.notEncrypted.rawValue {
             // A newer version may have known other reasons.
             unreadable[key] = Int(reason).flatMap(CKRecord.UnreadableReason.init) ?? .damaged
         }
         self.init(
             values: values, sealed: sealed.compactMapValues(\.sealed), unreadable: unreadable,
-            edits: Dictionary(edits.map { ($0, 1) }) { first, _ in first })
+            edits: Dictionary(edits.map { ($0, 1) }) { first, _ in first }, assetKeys: assetKeys)
+    }
+}
+
+/// What opens the encrypted assets of fields: the fields' keys, and beside them the secrets, one behind the other.
+extension AssetContents {
+    fileprivate func encodeSecrets(of fields: [String: FieldValue], with coder: NSCoder, prefix: String) {
+        if secrets.isEmpty { return }
+        let encrypted = fields.compactMapValues { secrets(of: $0) }.sorted { $0.key < $1.key }
+        if encrypted.isEmpty { return }
+        coder.encodeIfPresent(encrypted.map(\.key), forKey: prefix + ArchiveKey.secretKeys)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(encrypted.reduce(0) { $0 + $1.value.count } * AssetSecret.byteCount)
+        defer { Sodium.wipe(&bytes) }
+        for secret in encrypted.flatMap(\.value) {
+            var copy = secret.copyBytes()
+            bytes += copy
+            Sodium.wipe(&copy)
+        }
+        coder.encode(Data(bytes) as NSData, forKey: prefix + ArchiveKey.secrets)
+    }
+
+    /// False when the archive holds something that no record does.
+    fileprivate mutating func decodeSecrets(
+        of fields: [String: FieldValue], _ coder: NSCoder, prefix: String
+    ) -> Bool {
+        guard let keys = coder.stringsIfPresent(forKey: prefix + ArchiveKey.secretKeys) else { return true }
+        guard let data = coder.dataIfPresent(forKey: prefix + ArchiveKey.secrets) else { return false }
+        var rest = [UInt8](data)[...]
+        for asset in keys.flatMap({ fields[$0]?.assets ?? [] }) {
+            var bytes = Array(rest.prefix(AssetSecret.byteCount))
+            defer { Sodium.wipe(&bytes) }
+            rest = rest.dropFirst(AssetSecret.byteCount)
+            guard let secret = try? AssetSecret(bytes), AssetContent(asset, secret: secret) != nil else {
+                return false
+            }
+            setSecret(secret, of: asset)
+        }
+        return rest.isEmpty
     }
 }
 

@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import Foundation
 
@@ -59,7 +60,7 @@ struct CKRecordState: Sendable {
         self.version = version
         self.parent = parent
         self.share = share
-        (self.fields, encrypted) = Self.split(fields, opened)
+        (self.fields, encrypted) = Self.split(fields, opened, &self.contents)
         base = Base(
             version: version, parent: parent, share: share, fields: self.fields, encrypted: encrypted)
     }
@@ -74,15 +75,23 @@ struct CKRecordState: Sendable {
         self.base = base
     }
 
-    /// The fields of an answer, and apart from them those that are encrypted.
+    /// The fields of an answer, and apart from them those that are encrypted. Assets that are open are fields as others.
+    ///
+    /// - Parameter contents: Gets what opens these.
     private static func split(
-        _ answer: [String: FieldValue], _ opened: OpenedFields
+        _ answer: [String: FieldValue], _ opened: OpenedFields, _ contents: inout AssetContents
     ) -> (fields: [String: FieldValue], encrypted: EncryptedFields) {
         var (fields, sealed) = (answer, [String: EncryptedValue]())
         for (key, value) in answer {
-            guard case .encrypted(let encrypted) = value else { continue }
+            guard case .encrypted(let encrypted) = value else {
+                if opened.unreadable[key] != nil { fields[key] = nil }
+                continue
+            }
             sealed[key] = encrypted
             fields[key] = nil
+            guard let secrets = opened.secrets[key] else { continue }
+            fields[key] = encrypted.assetsValue
+            for (asset, secret) in zip(encrypted.assets, secrets) { contents.setSecret(secret, of: asset) }
         }
         return (fields, EncryptedFields(sealed: sealed, opened: opened))
     }
@@ -90,7 +99,16 @@ struct CKRecordState: Sendable {
     /// All fields as the server has them.
     var fieldsWithSealed: [String: FieldValue] {
         encrypted.sealed.isEmpty
-            ? fields : fields.merging(encrypted.sealed.mapValues { .encrypted($0) }) { field, _ in field }
+            ? fields
+            : fields.merging(encrypted.sealed.mapValues { .encrypted($0) }) { field, sealed in
+                // What opens assets is not the server's.
+                field.assets.isEmpty ? field : sealed
+            }
+    }
+
+    /// What opens the encrypted assets among the fields, by their keys.
+    var assetSecrets: [String: [AssetSecret]] {
+        contents.secrets.isEmpty ? [:] : fields.compactMapValues { contents.secrets(of: $0) }
     }
 
     /// A record of an archive. `base` is nil when only the system fields were archived.
@@ -114,6 +132,7 @@ struct CKRecordState: Sendable {
     mutating func set(_ value: FieldValue?, forKey key: String) {
         editCount += 1
         fields[key] = value
+        if encrypted.holdsClosedAssets(key) { local.closedAssets.insert(key) }
         encrypted.leave(toPlainField: key)
         local.assets[key] = nil
         local.refused[.field(key)] = nil
@@ -145,7 +164,8 @@ struct CKRecordState: Sendable {
 
     /// A save sends these encrypted values, or removes fields with nil.
     mutating func sends(_ values: [String: EncryptedValue?], opened: [String: FieldValue] = [:]) {
-        encrypted.sends(values, opened: opened)
+        encrypted.sends(values, opened: opened.filter { $1.assets.isEmpty })
+        for (key, value) in opened where !value.assets.isEmpty && edits[key] == nil { fields[key] = value }
     }
 
     /// Remembers that a field was set to what no record can have: it is empty here, and the record can't be saved
@@ -161,6 +181,14 @@ struct CKRecordState: Sendable {
     mutating func set(_ assets: LocalFields.Assets, forKey key: String) {
         set(nil as FieldValue?, forKey: key)
         local.assets[key] = assets
+    }
+
+    /// The files of a field are to be uploaded, though the server has them.
+    mutating func uploadAgain(_ key: String, of record: CKRecord.ID) {
+        guard let value = fields.removeValue(forKey: key) else { return }
+        let assets = value.assets.map { CKAsset($0, of: record, from: contents) }
+        let isList = if case .assets = value { true } else { false }
+        local.assets[key] = LocalFields.Assets(assets: assets, isList: isList)
     }
 
     /// The files of a field are with the server, under these names. An edit stays an edit.
@@ -219,13 +247,19 @@ struct CKRecordState: Sendable {
             local.assets[key] = nil
             fields[key] = sent.fields[key]
         }
+        // So are those that were uploaded again.
+        for (key, value) in sent.fields where !value.assets.isEmpty && edits[key].map({ $0 <= sent.editCount }) ?? true
+        {
+            fields[key] = value
+        }
         contents.merge(sent.contents)
+        local.closedAssets = local.closedAssets.filter { edits[$0].map { $0 > sent.editCount } ?? false }
         edits = edits.filter { $0.value > sent.editCount }
         if let edit = parentEdit, edit <= sent.editCount { parentEdit = nil }
         var known = sent.fields
         var knownEncrypted = sent.encrypted
         if let savedFields {
-            (known, knownEncrypted) = Self.split(savedFields, opened)
+            (known, knownEncrypted) = Self.split(savedFields, opened, &contents)
             var merged = known
             for key in edits.keys { merged[key] = fields[key] }
             fields = merged
@@ -242,6 +276,6 @@ struct CKRecordState: Sendable {
         base = Base(
             version: version, parent: savedParent, share: savedShare, fields: known,
             encrypted: knownEncrypted.unedited)
-        contents.keep(namedBy: fields)
+        contents.keep(namedBy: fields, known)
     }
 }

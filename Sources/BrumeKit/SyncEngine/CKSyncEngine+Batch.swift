@@ -12,7 +12,7 @@ extension CKSyncEngine {
         public var atomicByZone: Bool
 
         /// What of the records' files is on the server already, with the receipts by which a save names it.
-        var uploads: [CKRecord.ID: [URL: Asset]] = [:]
+        var uploads: [CKRecord.ID: [URL: UploadedFile]] = [:]
 
         /// The changes at the front of a list that fit into one request: 400, 2 MB of what the records' saves send, and
         /// as many large records as the server saves again in one request, however little of each is sent (4 MiB as

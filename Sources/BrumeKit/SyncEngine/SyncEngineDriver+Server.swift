@@ -54,17 +54,17 @@ extension SyncEngineDriver {
     /// Uploads files of a record of a zone, to the database of the account that the record is of.
     func upload(
         _ files: [AssetUpload], to zoneID: CKRecordZone.ID, atATime limit: Int, _ database: CKDatabase
-    ) async -> Result<[URL: Asset], CKError> {
+    ) async -> Result<[URL: UploadedFile], CKError> {
         let database = database.configuredWith(group: read { $0.operationGroup }) { (database: CKDatabase) in
             database
         }
         let (uploads, failure) = await outcomes(of: files, atATime: limit, endingAt: { _ in true }) {
-            (file) throws(CKError) -> Asset in
-            try await database.upload(file.url, to: zoneID)
+            (file) throws(CKError) -> UploadedFile in
+            try await database.uploadedFile(file.url, to: zoneID)
         }
         if database.core.account.isEnded { handle { machine, now in machine.accountMayHaveChanged(now: now) } }
         if let failure { return .failure(failure) }
-        var assets: [URL: Asset] = [:]
+        var assets: [URL: UploadedFile] = [:]
         for (file, upload) in zip(files, uploads) { assets[file.url] = try? upload?.get() }
         return .success(assets)
     }

@@ -304,7 +304,7 @@ final class SyncEngineDriver: Sendable {
     }
 
     private func beginUpload(
-        _ id: UInt64, _ upload: @escaping @Sendable () async -> Result<[URL: Asset], CKError>
+        _ id: UInt64, _ upload: @escaping @Sendable () async -> Result<[URL: UploadedFile], CKError>
     ) {
         held.withLock { held in
             if held.isStopped || held.cancelledUploadIDs.remove(id) != nil { return }

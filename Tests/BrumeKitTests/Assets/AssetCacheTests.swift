@@ -13,6 +13,13 @@ private struct Content {
     let bytes: [UInt8]
     let checksum: AssetChecksum
 
+    var whole: AssetContent { sized(UInt64(bytes.count)) }
+
+    /// The same checksum with the size that a server claims.
+    func sized(_ byteCount: UInt64) -> AssetContent {
+        .plain(Asset(checksum: checksum, byteCount: byteCount, generation: 1))
+    }
+
     init(_ number: UInt8, byteCount: Int = 100) {
         bytes = [UInt8](repeating: number, count: byteCount)
         checksum = AssetChecksum(SHA256.digest(bytes))!
@@ -29,12 +36,11 @@ extension AssetCache {
     fileprivate func content(
         _ content: Content, in place: Location = location(), isCancelled: () -> Bool = { false }
     ) throws(AssetError) -> AssetCacheLease? {
-        try self.content(
-            content.checksum, byteCount: UInt64(content.bytes.count), in: place, isCancelled: isCancelled)
+        try file(of: content.whole, in: place, isCancelled: isCancelled)
     }
 
     fileprivate func start(_ content: Content, in place: Location = location()) throws(AssetError) -> DownloadStart {
-        try part(for: content.checksum, byteCount: UInt64(content.bytes.count), in: place)
+        try part(for: content.whole, in: place)
     }
 
     /// The part of a download that can begin or continue.
@@ -159,8 +165,8 @@ struct AssetCacheTests {
         let cache = cache()
         let content = Content(1)
         try cache.download(content)
-        #expect(try cache.content(content.checksum, byteCount: 99, in: location()) == nil)
-        #expect(try cache.content(content.checksum, byteCount: .max, in: location()) == nil)
+        #expect(try cache.file(of: content.sized(99), in: location()) == nil)
+        #expect(try cache.file(of: content.sized(.max), in: location()) == nil)
     }
 
     // MARK: Changed files
@@ -329,7 +335,7 @@ struct AssetCacheTests {
         let cache = cache()
         var pieces = 0
         #expect(throws: AssetError.cancelled) {
-            try cache.part(for: content.checksum, byteCount: UInt64(3 * mebibyte), in: location()) {
+            try cache.part(for: content.whole, in: location()) {
                 pieces += 1
                 return pieces == 2
             }
@@ -460,12 +466,12 @@ struct AssetCacheTests {
         let kept = Content(3)
         let lease = try cache.download(kept)
         #expect {
-            _ = try cache.part(for: Content(1).checksum, byteCount: .max, in: location())
+            _ = try cache.part(for: Content(1).sized(.max), in: location())
         } throws: { error in
             if case .diskFull? = error as? AssetError { true } else { false }
         }
         let starts = try [Content(1), Content(2)].map {
-            try cache.part(for: $0.checksum, byteCount: UInt64(Int.max), in: location())
+            try cache.part(for: $0.sized(UInt64(Int.max)), in: location())
         }
         #expect(starts.count == 2)
         #expect(try cache.content(kept)?.path == lease.path)

@@ -11,7 +11,7 @@ struct EncryptedZone {
     /// - Parameter keyCount: How many keys its ring has.
     init(
         account: String = "_ada", container: String = "iCloud.test", environment: String = "development",
-        zone: String = "Diary", keyCount: Int = 2
+        zone: String = "Diary", keyCount: Int = 2, encryptsAssets: Bool = false
     ) throws {
         let scope = IdentityScope(account: account, container: container, environment: environment)
         let (identity, _) = try Identity.first(
@@ -24,7 +24,7 @@ struct EncryptedZone {
                 ringID: Place.newRingID()))
         let author = RingAuthor(user: account, identity: identity.keys, statements: statements)
         let owner = RingMember(user: account, statementHash: identity.statement.hash, role: .owner)
-        var chain = try author.begin(ring, RingDraft(members: [owner]))
+        var chain = try author.begin(ring, hasPlainAssets: !encryptsAssets, RingDraft(members: [owner]))
         for _ in 1..<keyCount {
             let draft = RingDraft(after: chain.head, statements: statements)
             chain = try author.next(after: chain, keys: chain.keys(of: identity), draft)

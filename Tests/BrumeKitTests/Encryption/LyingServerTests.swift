@@ -1,7 +1,9 @@
 import BrumeEncryption
 import BrumeModel
 import BrumeRecord
+import BrumeSystem
 import BrumeTestKit
+import Foundation
 import Testing
 
 @testable import BrumeKit
@@ -47,26 +49,89 @@ struct LyingServerTests {
         try expect(.damaged, "another record and tree", try zone.seal(record: "page2", root: "page2"))
         try expect(.damaged, "another type", try zone.seal(type: "Note"))
         let text = try zone.seal()
-        for kind in FieldKind.allCases where kind.fitsEncryptedField && kind != .string {
-            try expect(.damaged, "\(kind)", EncryptedValue(kind, text.bytes))
+        for kind in FieldKind.allCases where kind.encrypted != nil && kind != .string {
+            let asset = Asset(checksum: AssetChecksum(SHA256.digest([]))!, byteCount: 0, generation: 1)
+            let value = EncryptedValue(kind, text.bytes, assets: kind.namesAssets ? [asset] : [])
+            try expect(.damaged, "\(kind)", value)
         }
         try expect(.damaged, "the type of a list", EncryptedValue(.string, try zone.seal(.strings(["word"])).bytes))
     }
 
-    @Test("of assets don't open here yet, whether their key is known or not, and don't keep others from opening")
+    /// What opens assets, sealed as a device does for a field.
+    private func sealed(_ value: FieldValue, lengths: [UInt64], field: String = "secret") throws -> EncryptedValue {
+        let record = CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: "page", zoneID: zone.zoneID))
+        record.updateState { $0.set(value, forKey: field) }
+        for (asset, length) in zip(value.assets, lengths) {
+            var encryptor = AssetEncryptor(key: .random(), layout: try #require(AssetLayout(length: length)))
+            var blob: [UInt8] = []
+            let file = [UInt8](repeating: 1, count: Int(length))
+            file.withUnsafeBytes { encryptor.encrypt($0, appendingTo: &blob) }
+            let secret = encryptor.finish()
+            record.updateState { $0.contents.setSecret(secret, of: asset) }
+        }
+        guard case .encrypted(let sealed)?? = try zone.sent(record)[field] else { throw Steps.Broken() }
+        return sealed
+    }
+
+    @Test(
+        "of assets are damaged in another field, beside contents of other sizes, in another number and as another kind")
     func assets() throws {
-        let asset = RecordSamples.asset(1, byteCount: 136)
-        let header = Array(try zone.seal().bytes.prefix(EncryptedHeader.byteCount))
-        guard case .encrypted(let sample) = EncryptedSamples.asset(asset) else { return }
-        let known = EncryptedValue(.asset, header + sample.bytes.dropFirst(header.count), assets: [asset])
-        let opened = zone.open([
-            "known": .encrypted(known), "file": .encrypted(sample), "files": EncryptedSamples.assets([asset]),
-            "secret": .encrypted(try zone.seal()),
-        ])
-        #expect(opened.values == ["secret": .string("word")])
-        #expect(opened.unreadable == ["known": .newerVersion, "file": .newerVersion, "files": .newerVersion])
-        // Nor is the plain asset beside them taken for what they hold.
-        #expect(zone.fetched(["file": .encrypted(known)])["file"] == nil)
+        let (small, large) = (RecordSamples.asset(1, byteCount: 72), RecordSamples.asset(2, byteCount: 136))
+        let one = try sealed(.asset(small), lengths: [30])
+        let two = try sealed(.assets([small, large]), lengths: [30, 90])
+        let opened = zone.open(["secret": .encrypted(one)])
+        #expect(opened.secrets["secret"]?.map(\.layout.length) == [30] && opened.unreadable.isEmpty)
+        #expect(zone.open(["secret": .encrypted(two)]).secrets["secret"]?.map(\.layout.length) == [30, 90])
+        let seen = zone.fetched(["secret": .encrypted(one)])
+        #expect((seen["secret"] as? CKAsset)?.storedByteCount == 30 && seen.encryptedValues.allKeys().isEmpty)
+        try expect(.damaged, "another field", try sealed(.asset(small), lengths: [30], field: "other"))
+        try expect(.damaged, "a content of another size", EncryptedValue(.asset, one.bytes, assets: [large]))
+        try expect(.damaged, "a list of one", EncryptedValue(.assets, one.bytes, assets: [small]))
+        try expect(.damaged, "the other order", EncryptedValue(.assets, two.bytes, assets: [large, small]))
+        try expect(.damaged, "fewer", EncryptedValue(.assets, two.bytes, assets: [small]))
+        try expect(.damaged, "more", EncryptedValue(.assets, two.bytes, assets: [small, large, small]))
+        try expect(.damaged, "a text", EncryptedValue(.asset, try zone.seal().bytes, assets: [small]))
+        try expect(.damaged, "as data", EncryptedValue(.bytes, one.bytes))
+    }
+
+    @Test("of two assets are damaged beside one content, which would pass for both")
+    func oneContentForTwo() throws {
+        let (first, second) = (RecordSamples.asset(1, byteCount: 72), RecordSamples.asset(2, byteCount: 72))
+        let (one, other) = (
+            try sealed(.asset(first), lengths: [30], field: "a"), try sealed(.asset(second), lengths: [31], field: "b")
+        )
+        let honest = zone.open(["a": .encrypted(one), "b": .encrypted(other)])
+        #expect(honest.secrets.count == 2 && honest.unreadable.isEmpty)
+        let lie = EncryptedValue(.asset, other.bytes, assets: [first])
+        #expect(zone.open(["a": .encrypted(one), "b": .encrypted(lie)]).unreadable == ["a": .damaged, "b": .damaged])
+        let list = try sealed(.assets([first, second]), lengths: [30, 31])
+        let both = EncryptedValue(.assets, list.bytes, assets: [first, first])
+        try expect(.damaged, "a list of one content", both)
+        // As a plain file of the same record.
+        #expect(zone.open(["a": .encrypted(one), "plain": .asset(first)]).unreadable == ["a": .damaged])
+        // In a merge neither record's file is taken for the other's.
+        var (ours, theirs) = (AssetContents(), AssetContents())
+        ours.setSecret(honest.secrets["a"]![0], of: first)
+        ours[first] = .init(url: URL(fileURLWithPath: "/file"), lease: nil)
+        theirs.setSecret(honest.secrets["b"]![0], of: first)
+        var merged = theirs
+        merged.merge(ours)
+        #expect(merged[first] == nil)
+        merged = ours
+        merged.merge(ours)
+        #expect(merged[first] != nil)
+        merged.setSecret(honest.secrets["b"]![0], of: first)
+        #expect(merged[first] == nil)
+    }
+
+    @Test("leave no file of theirs where a server puts a plain one in their place") func plainAssets() throws {
+        let plain = FieldValue.asset(RecordSamples.asset(1, byteCount: 72))
+        #expect(zone.open(["secret": plain]).unreadable.isEmpty)
+        let encrypting = try EncryptedZone(encryptsAssets: true)
+        #expect(encrypting.open(["secret": plain]).unreadable == ["secret": .notEncrypted])
+        let seen = encrypting.fetched(["secret": plain, "title": .string("Sea")])
+        #expect(seen["secret"] == nil && seen["title"] == "Sea" && seen.allKeys() == ["title"])
+        #expect(seen.unreadableFields == ["secret": .notEncrypted])
     }
 
     @Test("are damaged in another zone, life of the zone, account, container or environment")

@@ -12,6 +12,8 @@ final class RingDevice: @unchecked Sendable {
     let keys: KeysDevice
     private let desk: RingDesk
     private(set) var identity: Identity?
+    /// What the app says of the assets of zones whose rings are made.
+    var encryptsAssets = false
 
     var folder: KeyFolder { keys.folder }
 
@@ -34,7 +36,7 @@ final class RingDevice: @unchecked Sendable {
             let loaded = try loaded()
             let machine = Machine(
                 goal: goal, kept: loaded.kept, identity: identity, zone: desk.zone, asksServer: asksServer,
-                hasNewestIdentity: hasNewestIdentity)
+                hasNewestIdentity: hasNewestIdentity, encryptsAssets: encryptsAssets)
             switch try run(machine, over: loaded.head) {
             case .ring(let ring): return ring
             case .again:

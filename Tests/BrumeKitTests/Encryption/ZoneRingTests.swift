@@ -330,7 +330,7 @@ struct ZoneRingTests {
             let place = try Place(
                 container: desk.scope.container, environment: desk.scope.environment, owner: desk.scope.account,
                 zone: desk.zone, ringID: Place.newRingID())
-            chain = try author.begin(RingName(place: place), draft)
+            chain = try author.begin(RingName(place: place), hasPlainAssets: true, draft)
         } else {
             let former = RingChain(kept: entries)
             chain = try author.next(after: former, keys: former.keys(of: identity), draft)
@@ -381,6 +381,39 @@ struct ZoneRingTests {
         #expect(try laptop.run(.write, asksServer: true)?.chain.head.ring.place == phone.zoneKeys(.read)?.place)
         #expect(try laptop.opened(new) == "new")
         #expect(try laptop.kept().lives.ringIDs.count == 2)
+    }
+
+    @Test("says for good whether files are encrypted, also in a zone that was said to be deleted")
+    func filePolicy() throws {
+        let (phone, laptop) = try devices()
+        phone.encryptsAssets = true
+        _ = try phone.sealed("old")
+        #expect(try laptop.run(.write)?.chain.head.hasPlainAssets == false)
+        // A device that does not ask for it goes on with it.
+        desk.entries = []
+        try laptop.zoneWasDeleted()
+        let anew = try #require(try laptop.run(.write))
+        #expect(!anew.chain.head.hasPlainAssets && anew.chain.head.number == 1)
+    }
+
+    @Test(
+        "that leaves files plain counts for an app that wants them encrypted where no removed device can have made it")
+    func plainPolicyOfRemovedDevice() throws {
+        let (phone, laptop) = try devices()
+        _ = try laptop.run(.read)
+        let thief = try #require(phone.identity ?? laptop.identity)
+        try remove(phone, by: laptop)
+        laptop.encryptsAssets = true
+        desk.entries = [try forged(by: thief)]
+        let ring = try #require(try laptop.run(.write, asksServer: true))
+        let keys = ZoneKeys(ring, of: try #require(laptop.identity))
+        #expect(!keys.encryptsAssets && !keys.isPlainGenuine)
+        // One that is of the account's keys counts.
+        desk.entries = []
+        try laptop.zoneWasDeleted()
+        laptop.encryptsAssets = false
+        let own = ZoneKeys(try #require(try laptop.run(.write)), of: try #require(laptop.identity))
+        #expect(!own.encryptsAssets && own.isPlainGenuine)
     }
 
     @Test("that a zone still has which was said to be deleted is gone on with")

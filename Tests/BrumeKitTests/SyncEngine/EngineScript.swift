@@ -111,17 +111,20 @@ final class EngineScript {
         perform(machine.uploadEnded(id, error.map { .failure($0) } ?? .success(Self.assets(files)), now: now))
     }
 
-    static func assets(_ files: [AssetUpload]) -> [URL: Asset] {
+    static func assets(_ files: [AssetUpload]) -> [URL: UploadedFile] {
         let checksum = AssetChecksum([UInt8](repeating: 7, count: AssetChecksum.byteCount))!
         return Dictionary(
-            uniqueKeysWithValues: files.map { ($0.url, Asset(checksum: checksum, byteCount: 1, generation: 1)) })
+            uniqueKeysWithValues: files.map { file in
+                let asset = Asset(checksum: checksum, byteCount: 1, generation: 1)
+                return (file.url, UploadedFile(asset: asset, secret: nil))
+            })
     }
 
     /// The files of a batch, which need not be there. Films are large.
     static func files(of batch: CKSyncEngine.RecordZoneChangeBatch) -> [CKRecord.ID: [AssetUpload]] {
         var files: [CKRecord.ID: [AssetUpload]] = [:]
         for record in batch.recordsToSave {
-            let urls = record.outgoing().filesToUpload?.map(\.url) ?? []
+            let urls = record.outgoing().filesToUpload()?.map(\.url) ?? []
             if urls.isEmpty { continue }
             files[record.recordID] = urls.map { url in
                 let byteCount = url.lastPathComponent.hasPrefix("film") ? 100 << 20 : 1

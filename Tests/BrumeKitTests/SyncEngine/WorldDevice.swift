@@ -212,7 +212,7 @@ final class WorldDevice {
         uploads[id] = files
         if uploads.count > 4 { problems.append("\(name) uploads \(uploads.count) at a time") }
         let life = life
-        var result = Result<[URL: Asset], CKError>.success(EngineScript.assets(files))
+        var result = Result<[URL: UploadedFile], CKError>.success(EngineScript.assets(files))
         if world.faults.cuts, !world.isCalm {
             switch Int.random(in: 0..<100, using: &world.generator) {
             case 0..<6: result = .failure(CKError(.networkFailure))
@@ -234,7 +234,7 @@ final class WorldDevice {
     /// with it or before.
     private func checkFiles(of batch: CKSyncEngine.RecordZoneChangeBatch) {
         for record in batch.recordsToSave {
-            let needed = record.outgoing().filesToUpload?.map(\.url) ?? []
+            let needed = record.outgoing().filesToUpload()?.map(\.url) ?? []
             let given = batch.uploads[record.recordID] ?? [:]
             if needed.contains(where: { given[$0] == nil }) {
                 problems.append("\(name) sends \(record.recordID.recordName) without its files")

@@ -18,13 +18,19 @@ extension CKDatabase {
         for (zoneID, record) in records where record.holdsEncryptedValues {
             byZone[zoneID.zoneName, default: []].append(record)
         }
+        var opener = FieldOpener(acceptsPlainAssets: account.configuration.acceptsPlainAssets)
+        var plain: Set<String> = []
+        for (zoneID, record) in records
+        where record.holdsPlainAssets && byZone[zoneID.zoneName] == nil && plain.insert(zoneID.zoneName).inserted {
+            if try await mayEncryptAssets(in: zoneID, account, options) { byZone[zoneID.zoneName] = [] }
+        }
         if byZone.isEmpty {
             if zones.isInUse { learn(records, account) }
             return nil
         }
-        var opener = FieldOpener()
         for (name, encrypted) in byZone.sorted(by: { $0.key < $1.key }) {
-            let newest = encrypted.map(\.newestKeyNumber).max() ?? 0
+            // Plain assets alone are a reason to look whether there is a ring.
+            let newest = encrypted.map(\.newestKeyNumber).max() ?? 1
             var zone = FieldOpener.Zone()
             do throws(CKError) {
                 zone.keys = try await zones.keysForReading(zone: name, upTo: newest, for: account, options)
@@ -126,6 +132,12 @@ extension CKDatabase {
 extension Record {
     fileprivate var holdsEncryptedValues: Bool {
         fields.values.contains { if case .encrypted = $0 { true } else { false } }
+    }
+
+    fileprivate var holdsPlainAssets: Bool {
+        fields.values.contains { value in
+            if case .encrypted = value { false } else { !value.assets.isEmpty }
+        }
     }
 
     /// The number of the newest key that its encrypted values name; 0 where none can be read.

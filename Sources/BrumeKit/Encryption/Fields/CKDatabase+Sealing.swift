@@ -15,12 +15,10 @@ extension CKDatabase {
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         let account = core.account
         let (part, refused) = await withoutSharesOfRecords(part, account)
-        guard part.zones.contains(where: { $0.saves.contains { needsSealing($0, part, account) } }) else {
-            return (part, refused)
-        }
         var failures: [CKRecord.ID: CKError] = [:]
         var zones = part.zones
         for index in zones.indices {
+            failures.merge(try await prepareFiles(of: &zones[index], account, options)) { $1 }
             let places = zones[index].saves.indices.filter { needsSealing(zones[index].saves[$0], part, account) }
             if places.isEmpty { continue }
             do throws(CKError) {
@@ -31,7 +29,7 @@ extension CKDatabase {
                 if error.keepsFromAsking { throw error }
                 // A parent alone needs no keys: it goes without a stamp.
                 for outgoing in places.map({ zones[index].saves[$0] })
-                where !outgoing.sent.encrypted.sentKeys(part.request.savePolicy).isEmpty {
+                where outgoing.sendsEncrypted(part.request.savePolicy) {
                     failures[outgoing.record.recordID] = error
                 }
                 for place in places { zones[index].saves[place].stamp = [] }
@@ -41,6 +39,37 @@ extension CKDatabase {
         unsent.saveResults.merge(refused.saveResults) { $1 }
         unsent.deleteResults.merge(refused.deleteResults) { $1 }
         return (sealed, unsent)
+    }
+
+    /// Finds out whether a zone's files are encrypted, where some are to be saved.
+    ///
+    /// - Returns: Why records can't be saved without keys.
+    private func prepareFiles(
+        of zone: inout OutgoingZone, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [CKRecord.ID: CKError] {
+        var failures: [CKRecord.ID: CKError] = [:]
+        func failing(
+            _ concerned: [OutgoingRecord], _ body: () async throws(CKError) -> Void
+        ) async throws(CKError) {
+            if concerned.isEmpty { return }
+            do throws(CKError) { try await body() } catch {
+                if error.keepsFromAsking { throw error }
+                for outgoing in concerned { failures[outgoing.record.recordID] = error }
+            }
+        }
+        let id = zone.id
+        try await failing(zone.saves.filter { !$0.sent.local.closedAssets.isEmpty }) { () async throws(CKError) in
+            _ = try await account.encryptedZones.keysForWriting(zone: id.zoneName, for: account, options)
+        }
+        var encryptsAssets: Bool?
+        try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
+            encryptsAssets = try await self.encryptsAssets(in: id, account, options)
+        }
+        if let encryptsAssets { zone.encryptsAssets = encryptsAssets }
+        for index in zone.saves.indices where zone.encryptsAssets(of: zone.saves[index]) == true {
+            zone.saves[index].uploadPlainAssetsAgain()
+        }
+        return failures
     }
 
     /// The part without shares of records in zones that are one tree: who has a record's key has that of all.
@@ -68,7 +97,7 @@ extension CKDatabase {
     private func needsSealing(
         _ outgoing: OutgoingRecord, _ part: RecordModification.Part, _ account: AccountBinding
     ) -> Bool {
-        if !outgoing.sent.encrypted.sentKeys(part.request.savePolicy).isEmpty { return true }
+        if outgoing.sendsEncrypted(part.request.savePolicy) { return true }
         guard databaseScope == .private, outgoing.sent.parentEdit != nil else { return false }
         return account.encryptedZones.knownKeys(zone: outgoing.record.recordID.zoneID.zoneName) != nil
     }
@@ -112,6 +141,7 @@ extension CKDatabase {
                 failures[zone.saves[place].record.recordID] = refusal
                 continue
             }
+            if let contents = moved.contents[id] { zone.saves[place].sent.contents.merge(contents) }
             do throws(EncryptionRefusal) {
                 try sealer.seal(
                     &zone.saves[place], root: roots[id] ?? id, policy: policy, moved: moved.values[id] ?? [:])
@@ -160,19 +190,18 @@ extension CKDatabase {
     private func valuesToMove(
         _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ roots: [String: String], _ keys: ZoneKeys,
         _ account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> (values: [String: [String: FieldValue]], refusals: [String: CKError]) {
+    ) async throws(CKError) -> MovedValues {
         // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
-        if keys.isPerZone || policy != .ifServerRecordUnchanged { return ([:], [:]) }
+        if keys.isPerZone || policy != .ifServerRecordUnchanged { return MovedValues() }
         let moving = places.map { zone.saves[$0] }.filter { outgoing in
             outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
         }
-        if moving.isEmpty { return ([:], [:]) }
+        if moving.isEmpty { return MovedValues() }
         let names = moving.map(\.record.recordID.recordName)
         let records = try await fetchRaw(names, zone: zone.id.zoneName, desiredKeys: nil, account, options)
         let opener = try await opener(for: records.values.map { (zone.id, $0) }, account, options)
-        guard let opener else { return ([:], [:]) }
-        var moved: [String: [String: FieldValue]] = [:]
-        var refusals: [String: CKError] = [:]
+        guard let opener else { return MovedValues() }
+        var moved = MovedValues()
         for outgoing in moving {
             let name = outgoing.record.recordID.recordName
             // Another version makes the save a conflict. Values of a record of another type are not this record's.
@@ -181,24 +210,50 @@ extension CKDatabase {
             else { continue }
             let tree = keys.tree(root: roots[name] ?? name)
             let opened = opener.open(record, in: zone.id)
-            let edits = outgoing.sent.encrypted.edits
-            for case (let key, .encrypted(let value)) in record.fields where edits[key] == nil {
+            let edits = Set(outgoing.sent.encrypted.edits.keys).union(outgoing.sent.edits.keys)
+            for case (let key, .encrypted(let value)) in record.fields where !edits.contains(key) {
                 if (try? ValueHeader(of: value.bytes))?.treeID == tree.id { continue }
+                if let secrets = opened.secrets[key] {
+                    moved.values[name, default: [:]][key] = value.assetsValue
+                    for (asset, secret) in zip(value.assets, secrets) {
+                        moved.contents[name, default: AssetContents()].setSecret(secret, of: asset)
+                    }
+                    continue
+                }
                 guard let plain = opened.values[key] else {
                     let canCome = opened.unreadable[key] != .damaged
                     let what =
                         "\(outgoing.record.recordID) can't get another parent here: its encrypted field "
                         + "\(key.quotedName) has to be encrypted anew, and this device can't read it; "
-                    refusals[name] =
+                    moved.refusals[name] =
                         canCome
                         ? CKError.withoutKeys(what + "let a device move it that can")
                         : CKError(.invalidArguments, message: what + "set the field anew, or remove it")
                     continue
                 }
-                moved[name, default: [:]][key] = plain
+                moved.values[name, default: [:]][key] = plain
             }
         }
-        return (moved, refusals)
+        return moved
+    }
+}
+
+/// What records that move into another tree had encrypted, by the records' names.
+private struct MovedValues {
+    var values: [String: [String: FieldValue]] = [:]
+    /// What opens the assets among them.
+    var contents: [String: AssetContents] = [:]
+    /// Why records can't move.
+    var refusals: [String: CKError] = [:]
+}
+
+extension OutgoingRecord {
+    /// Whether the save sends encrypted values, or encrypted assets.
+    fileprivate func sendsEncrypted(_ policy: SavePolicy) -> Bool {
+        if !sent.encrypted.sentKeys(policy).isEmpty { return true }
+        if sent.contents.secrets.isEmpty { return false }
+        let save = sent.save(name: record.recordID.recordName, type: record.recordType, policy: policy)
+        return save.fields.values.contains { $0.flatMap { sent.contents.secrets(of: $0) } != nil }
     }
 }
 

@@ -6,6 +6,8 @@ extension CKRecord {
     /// They hold what other fields do but references and assets, with which the record can't be saved. A field is
     /// encrypted or not: setting one here takes the place of a plain one with its key, and the other way round.
     ///
+    /// Files have their place in the record itself, and are encrypted with ``BrumeConfiguration/encryptsAssets``.
+    ///
     /// This device encrypts them when the record is saved, with keys that the server never has, and decrypts them when
     /// it is fetched; see <doc:EncryptionKeys>. The first save makes the account's keys where there are none. On a
     /// device that does not have them such a save fails with `accountTemporarilyUnavailable`, and what is fetched is in

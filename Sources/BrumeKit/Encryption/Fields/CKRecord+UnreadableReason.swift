@@ -13,11 +13,16 @@ extension CKRecord {
         case damaged = 3
         /// A newer version of Brume encrypted it: update the app.
         case newerVersion = 4
+        /// It is an asset that nobody encrypted, in a zone whose assets are: the server, or a client without the
+        /// account's keys, put it there, or the app saved it before it turned ``BrumeConfiguration/encryptsAssets`` on.
+        /// Set the field anew, or remove it; ``BrumeConfiguration/acceptsPlainAssets`` hands such files out.
+        case notEncrypted = 5
     }
 
-    /// Brume's addition: the encrypted fields that the record has and that can't be read here, each with the reason.
+    /// Brume's addition: the encrypted fields and files that the record has and that can't be read here, each with the
+    /// reason.
     ///
-    /// They are missing in ``encryptedValues``. A save leaves them as they are, unless it sets or removes them. Fields
+    /// They are missing in ``encryptedValues``, and assets in the record itself. A save leaves them as they are, unless it sets or removes them. Fields
     /// that were not fetched (`desiredKeys`) are not among them.
     public var unreadableFields: [FieldKey: UnreadableReason] { snapshot.encrypted.unreadable }
 }

@@ -1,6 +1,9 @@
+internal import BrumeEncryption
 internal import BrumeModel
 
 /// A record's encrypted fields: what an app sees of them, and what the server has.
+///
+/// Assets that are encrypted are here with what the server has alone. The app sees them among the record's other fields.
 ///
 /// One of them that no key opened is none for the app, and no save that neither sets nor removes it touches it.
 struct EncryptedFields: Sendable {
@@ -8,7 +11,7 @@ struct EncryptedFields: Sendable {
     private(set) var values: [String: FieldValue] = [:]
     /// What the server has, of the version that was fetched or saved last.
     private(set) var sealed: [String: EncryptedValue] = [:]
-    /// Why some of these are not open here.
+    /// Why some of these are not open here, and assets that are not encrypted where they should be.
     private(set) var unreadable: [String: CKRecord.UnreadableReason] = [:]
     /// Each key that was set or removed since the last fetch or save, with the number of its latest edit.
     private(set) var edits: [String: UInt64] = [:]
@@ -21,19 +24,23 @@ struct EncryptedFields: Sendable {
         for key in sealed.keys {
             if let value = opened.values[key] {
                 values[key] = value
-            } else {
+            } else if opened.secrets[key] == nil {
                 unreadable[key] = opened.unreadable[key] ?? .noKeys
             }
         }
+        for (key, reason) in opened.unreadable where sealed[key] == nil { unreadable[key] = reason }
     }
 
     /// Those of an archive.
+    ///
+    /// - Parameter assetKeys: The fields with assets that are open.
     init(
         values: [String: FieldValue], sealed: [String: EncryptedValue],
-        unreadable: [String: CKRecord.UnreadableReason], edits: [String: UInt64]
+        unreadable: [String: CKRecord.UnreadableReason], edits: [String: UInt64], assetKeys: Set<String> = []
     ) {
         (self.values, self.sealed, self.unreadable, self.edits) = (values, sealed, unreadable, edits)
-        for key in sealed.keys where values[key] == nil && edits[key] == nil && unreadable[key] == nil {
+        for key in sealed.keys
+        where values[key] == nil && edits[key] == nil && unreadable[key] == nil && !assetKeys.contains(key) {
             self.unreadable[key] = .noKeys
         }
     }
@@ -63,6 +70,12 @@ struct EncryptedFields: Sendable {
         edits[key] = nil
     }
 
+    /// Whether a field has assets that this device can't open, and others can.
+    func holdsClosedAssets(_ key: String) -> Bool {
+        guard sealed[key]?.kind.namesAssets == true, let reason = unreadable[key] else { return false }
+        return reason != .damaged
+    }
+
     /// The keys that a save sends.
     func sentKeys(_ policy: SavePolicy) -> Set<String> {
         var keys = Set(edits.keys)
@@ -74,7 +87,7 @@ struct EncryptedFields: Sendable {
     ///
     /// - Parameter opened: Values among them that the record did not hold.
     mutating func sends(_ values: [String: EncryptedValue?], opened: [String: FieldValue]) {
-        for (key, value) in values { sealed[key] = value }
+        for (key, value) in values { sealed[key] = value?.withoutReceipts }
         for (key, value) in opened where edits[key] == nil {
             self.values[key] = value
             unreadable[key] = nil
@@ -101,8 +114,10 @@ struct EncryptedFields: Sendable {
 /// What keys made of a record's encrypted values.
 struct OpenedFields: Sendable {
     var values: [String: FieldValue] = [:]
+    /// What opens the assets of fields, in their order.
+    var secrets: [String: [AssetSecret]] = [:]
     var unreadable: [String: CKRecord.UnreadableReason] = [:]
 
     /// Whether there was nothing to open.
-    var isEmpty: Bool { values.isEmpty && unreadable.isEmpty }
+    var isEmpty: Bool { values.isEmpty && secrets.isEmpty && unreadable.isEmpty }
 }

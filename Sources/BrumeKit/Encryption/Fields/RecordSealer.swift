@@ -40,7 +40,31 @@ struct RecordSealer {
             return EncryptedValue(
                 form.kind, record.seal(plain, field: key, valueType: form.plainTypeText))
         }
-        for (key, value) in moved where fields.edits[key] == nil { sent[key] = seal(value, key) }
+        /// Seals what opens a field's assets, where they are encrypted.
+        func sealAssets(_ value: FieldValue, _ key: String) -> EncryptedValue? {
+            guard let secrets = outgoing.sent.contents.secrets(of: value) else { return nil }
+            let kind = FieldKind(value)
+            // A save names what was uploaded for it with the receipts.
+            let assets = (outgoing.receipts[key] ?? value).assets
+            let versions = [fields, outgoing.sent.base?.encrypted].compactMap(\.self)
+            for case let same? in versions.map({ $0.unreadable[key] == nil ? $0.sealed[key] : nil })
+            where same.kind == kind && same.assets == value.assets
+                && (try? ValueHeader(of: same.bytes)) == cipher.header
+            {
+                return EncryptedValue(kind, same.bytes, assets: assets)
+            }
+            var plain = kind == .asset ? secrets[0].copyBytes() : AssetSecret.copyBytes(of: secrets)
+            defer { Sodium.wipe(&plain) }
+            let type = EncryptedValue(kind, [], assets: assets).plainTypeText
+            return EncryptedValue(kind, record.seal(plain, field: key, valueType: type), assets: assets)
+        }
+        let save = outgoing.sent.save(name: id.recordName, type: outgoing.record.recordType, policy: policy)
+        for (key, value) in save.fields {
+            if let value, let sealed = sealAssets(value, key) { sent[key] = sealed }
+        }
+        for (key, value) in moved where fields.edits[key] == nil && outgoing.sent.edits[key] == nil {
+            sent[key] = sealAssets(value, key) ?? seal(value, key)
+        }
         for key in fields.sentKeys(policy) {
             sent.updateValue(fields.values[key].map { seal($0, key) }, forKey: key)
         }

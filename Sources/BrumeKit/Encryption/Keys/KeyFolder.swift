@@ -30,6 +30,9 @@ struct KeyFolder: Sendable {
         case locked
     }
 
+    /// Whether the device has ever kept anything there.
+    var isMade: Bool { FileSystem.exists(path) }
+
     func file(_ file: KeyFile) -> String { "\(path)/\(file.rawValue)" }
 
     // MARK: Reading

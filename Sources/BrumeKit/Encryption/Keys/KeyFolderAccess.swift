@@ -10,10 +10,19 @@ struct KeyFolderAccess: Sendable {
     init(disk: any KeyDisk = RealKeyDisk()) { self.disk = disk }
 
     /// The folder of the account's keys, which only the server can tell: whose token it is.
-    func folder(of account: AccountBinding) async throws(CKError) -> KeyFolder {
+    ///
+    /// - Parameter options: How long to wait for it; nil: as long as calls do by default.
+    func folder(of account: AccountBinding, _ options: CallOptions? = nil) async throws(CKError) -> KeyFolder {
         let configuration = account.configuration
         guard configuration.token != nil else { throw configuration.missingAccount }
-        guard let user = try await account.welcome().userRecordName else { throw .noAccount }
+        let welcome =
+            if let options {
+                try await account.welcome(
+                    timeoutNanoseconds: options.timeoutNanoseconds(), patience: options.patience)
+            } else {
+                try await account.welcome()
+            }
+        guard let user = welcome.userRecordName else { throw .noAccount }
         do throws(ConfigurationProblem) {
             let scope = IdentityScope(
                 account: user, container: try configuration.sessionKey().container,

@@ -146,10 +146,20 @@ final class EncryptedZones: Sendable {
         return keys
     }
 
+    /// Whether a zone's assets are encrypted, as far as this device has kept its ring, or that of an earlier life; nil
+    /// where it has kept none.
+    ///
+    /// - Throws: `internalError` where what is kept can't be read.
+    func keptAssetPolicy(_ zone: String, for account: AccountBinding) async throws(CKError) -> Bool? {
+        if let keys = knownKeys(zone: zone) { return keys.encryptsAssets }
+        return try await driver.kept(zone, for: account).known.map { !$0.chain.head.hasPlainAssets }
+    }
+
     /// Whether all of a zone is one tree, as far as this device has kept its ring. Asks nobody.
     func isPerZone(_ zone: String, for account: AccountBinding) async -> Bool {
         if let keys = knownKeys(zone: zone) { return keys.isPerZone }
-        return await driver.isKeptPerZone(zone, for: account)
+        guard let kept = try? await driver.kept(zone, for: account), !kept.isOver else { return false }
+        return kept.known?.chain.head.isPerZone ?? false
     }
 
     // MARK: Trees

@@ -5,6 +5,11 @@ struct ZoneKeys: Sendable {
     let place: Place
     /// Whether all of the zone is one tree.
     let isPerZone: Bool
+    /// Whether the zone's assets are encrypted.
+    let encryptsAssets: Bool
+    /// Whether an app that wants files encrypted leaves them plain in this zone: not where somebody may have begun the
+    /// ring who has older keys of the account, such as a device that was removed.
+    let isPlainGenuine: Bool
     /// The number of the ring's newest key.
     let newest: UInt32
     /// The hash of the ring's last entry.
@@ -20,6 +25,8 @@ struct ZoneKeys: Sendable {
         let head = ring.chain.head
         place = head.ring.place
         isPerZone = head.isPerZone
+        encryptsAssets = !head.hasPlainAssets
+        isPlainGenuine = ring.chain.entries[0].entry.namesKeys(of: identity)
         newest = head.number
         entryHash = head.hash
         self.identity = identity.keys.publicKeys

@@ -58,14 +58,17 @@ struct ZoneRingStateMachine: Sendable {
     private let asksServer: Bool
     /// Whether the server was asked for the account's statements just now.
     private let hasNewestIdentity: Bool
+    /// Whether a ring that is made says that the zone's assets are encrypted.
+    private let encryptsAssets: Bool
     private var phase = Phase.idle
     private var rounds = 0
 
     init(
-        goal: Goal, kept: KeptRing, identity: Identity, zone: String, asksServer: Bool, hasNewestIdentity: Bool
+        goal: Goal, kept: KeptRing, identity: Identity, zone: String, asksServer: Bool, hasNewestIdentity: Bool,
+        encryptsAssets: Bool
     ) {
         (self.goal, self.kept, self.identity, self.zone, self.asksServer) = (goal, kept, identity, zone, asksServer)
-        self.hasNewestIdentity = hasNewestIdentity
+        (self.hasNewestIdentity, self.encryptsAssets) = (hasNewestIdentity, encryptsAssets)
         var statements = StatementDirectory()
         statements.add(identity.chain)
         self.statements = statements
@@ -210,13 +213,18 @@ struct ZoneRingStateMachine: Sendable {
 
     /// Makes the zone's ring.
     private mutating func begin() -> Action {
-        // One that no server takes any more is followed by one of the same scope.
-        let isPerZone = goal == .writePerZone || current?.chain.head.isPerZone == true
+        // One that no server takes any more is followed by one of the same kind.
+        let former = current?.chain.head
+        let isPerZone = goal == .writePerZone || former?.isPerZone == true
+        // The word of a server that says that the zone was deleted lets no file be saved plain.
+        let known = kept.known.flatMap { isOfIdentity($0) ? $0.chain.head : nil }
+        let hasPlainAssets = (former ?? known).map { $0.hasPlainAssets && !encryptsAssets } ?? !encryptsAssets
         do throws(EncryptionRefusal) {
             let owner = RingMember(user: user, statementHash: identity.statement.hash, role: .owner)
             return send(
                 try author.begin(
-                    ringName(id: Place.newRingID()), isPerZone: isPerZone, RingDraft(members: [owner])))
+                    ringName(id: Place.newRingID()), isPerZone: isPerZone, hasPlainAssets: hasPlainAssets,
+                    RingDraft(members: [owner])))
         } catch {
             preconditionFailure("a zone's first entry breaks a rule: \(error)")
         }

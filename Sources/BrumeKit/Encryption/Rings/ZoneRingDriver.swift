@@ -31,7 +31,7 @@ struct ZoneRingDriver: Sendable {
             }
             let machine = Machine(
                 goal: goal, kept: loaded.kept, identity: identity, zone: zone, asksServer: asksServer,
-                hasNewestIdentity: hasNewestIdentity)
+                hasNewestIdentity: hasNewestIdentity, encryptsAssets: account.configuration.encryptsAssets)
             switch try await run(machine, zone: zone, over: loaded.head, in: folder, for: account, options) {
             case .ring(let ring): return ring.map { ($0, identity) }
             case .again:
@@ -45,12 +45,10 @@ struct ZoneRingDriver: Sendable {
         throw ZoneRingFailure.busy.error(zone: zone)
     }
 
-    /// Whether the ring that is kept of a zone says that all of it is one tree.
-    func isKeptPerZone(_ zone: String, for account: AccountBinding) async -> Bool {
-        guard let folder = try? await folders.folder(of: account) else { return false }
-        let loaded = try? await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadRing(zone: zone) }
-        guard let kept = loaded?.kept, !kept.isOver else { return false }
-        return kept.known?.chain.head.isPerZone == true
+    /// What is kept of a zone's ring.
+    func kept(_ zone: String, for account: AccountBinding) async throws(CKError) -> KeptRing {
+        let folder = try await folders.folder(of: account)
+        return try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadRing(zone: zone) }.kept
     }
 
     /// Remembers that a zone was deleted, as far as is known.

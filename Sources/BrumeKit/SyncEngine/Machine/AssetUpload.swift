@@ -19,7 +19,8 @@ package struct AssetUpload: Hashable, Sendable {
         var files: [CKRecord.ID: [AssetUpload]] = [:]
         for record in batch.recordsToSave where record.mayHoldFiles {
             let outgoing = record.outgoing()
-            guard outgoing.refusal == nil, let found = outgoing.filesToUpload, !found.isEmpty else { continue }
+            guard outgoing.refusal == nil, let found = outgoing.filesToUpload(), !found.isEmpty
+            else { continue }
             files[record.recordID] = found.map { file in
                 AssetUpload(url: file.url, version: (try? FileSystem.status(file.url.path))?.version)
             }

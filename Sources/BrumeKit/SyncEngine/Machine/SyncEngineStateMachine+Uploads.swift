@@ -1,4 +1,4 @@
-package import BrumeModel
+internal import BrumeModel
 internal import BrumeSystem
 internal import Foundation
 
@@ -13,7 +13,7 @@ extension SyncEngineStateMachine {
             /// For its turn.
             case waiting
             case underWay
-            case ended(Result<[URL: Asset], CKError>)
+            case ended(Result<[URL: UploadedFile], CKError>)
         }
 
         let id: UInt64
@@ -26,7 +26,7 @@ extension SyncEngineStateMachine {
         var isLarge: Bool { files.reduce(0) { $0 + ($1.version?.byteCount ?? 0) } > smallFilesBytesMax }
         var isOver: Bool { if case .ended = progress { true } else { false } }
         var error: CKError? { if case .ended(.failure(let error)) = progress { error } else { nil } }
-        var assets: [URL: Asset]? { if case .ended(.success(let assets)) = progress { assets } else { nil } }
+        var assets: [URL: UploadedFile]? { if case .ended(.success(let assets)) = progress { assets } else { nil } }
     }
 
     /// What of a batch waits for files.
@@ -220,7 +220,9 @@ extension SyncEngineStateMachine {
     // MARK: Behind
 
     /// A record's files are on the server, or can't be brought there. One that was cancelled may come late.
-    package mutating func uploadEnded(_ id: UInt64, _ result: Result<[URL: Asset], CKError>, now: UInt64) -> [Action] {
+    package mutating func uploadEnded(_ id: UInt64, _ result: Result<[URL: UploadedFile], CKError>, now: UInt64)
+        -> [Action]
+    {
         if let recordID = runningUploads.removeValue(forKey: id) {
             if case .failure(let error) = result, error.code == .assetFileNotFound, asksAgain(recordID, now: now) {
                 return turn(now: now)
