@@ -9,6 +9,8 @@ final class DeviceList: Sendable {
         /// Ids of the kit's own devices.
         var kitsIDs: Set<[UInt8]> = []
         var isServerReachable = true
+        /// What the server does otherwise than a healthy one; nil for one in another process.
+        weak var script: ServerScript?
         /// By the accounts' names: those that devices were let in with.
         var recoveryCodes: [String: CKContainer.RecoveryCode] = [:]
     }
@@ -72,6 +74,11 @@ final class DeviceList: Sendable {
     }
 
     private var all: [DeviceTransport] { state.withLock { $0.devices.compactMap(\.transport) } }
+
+    func setScript(_ script: ServerScript) { state.withLock { $0.script = script } }
+
+    /// What the server does otherwise than a healthy one; nil for one in another process.
+    var script: ServerScript? { state.withLock { $0.script } }
 
     // MARK: As the server knows them
 

@@ -40,9 +40,12 @@ final class DeviceTransport: ClientTransport {
 
     private let loop: LoopTransport
     private let state = Lock(State())
+    private let deviceName: String
+    private let list: DeviceList?
 
-    init(loop: LoopTransport) {
-        self.loop = loop
+    /// - Parameter list: Nil for a device without a server.
+    init(loop: LoopTransport, deviceName: String = "", list: DeviceList? = nil) {
+        (self.loop, self.deviceName, self.list) = (loop, deviceName, list)
     }
 
     // MARK: For the test
@@ -151,6 +154,11 @@ final class DeviceTransport: ClientTransport {
         return connection
     }
 
+    /// The answer as the server lies about it; nil where it does not.
+    fileprivate func told(_ answer: ServerAnswer, to call: AnsweredCall) -> ServerAnswer? {
+        list?.script?.told(answer, to: call, of: deviceName)
+    }
+
     fileprivate func ended(_ connection: DeviceConnection) {
         let over = state.withLock { state in
             state.connections[connection.number] = nil
@@ -170,6 +178,7 @@ private final class DeviceConnection: TransportConnection, TransportReceiver, @u
     private weak var receiver: (any TransportReceiver)?
     private let transport: DeviceTransport
     private var inner: (any TransportConnection)?
+    private var answers = AnswerFilter()
 
     init(number: UInt64, receiver: any TransportReceiver, transport: DeviceTransport) {
         self.number = number
@@ -190,7 +199,10 @@ private final class DeviceConnection: TransportConnection, TransportReceiver, @u
 
     var isOutputBusy: Bool { inner?.isOutputBusy ?? false }
 
-    func send(_ bytes: [UInt8]) { inner?.send(bytes) }
+    func send(_ bytes: [UInt8]) {
+        answers.sent(bytes)
+        inner?.send(bytes)
+    }
 
     func close() {
         receiver = nil
@@ -204,7 +216,9 @@ private final class DeviceConnection: TransportConnection, TransportReceiver, @u
     func connectionEstablished(_ connection: any TransportConnection) { receiver?.connectionEstablished(self) }
 
     func connection(_ connection: any TransportConnection, received bytes: UnsafeRawBufferPointer) {
-        receiver?.connection(self, received: bytes)
+        let told = answers.received(bytes) { call, answer in transport.told(answer, to: call) }
+        if told.isEmpty { return }
+        told.withUnsafeBytes { receiver?.connection(self, received: $0) }
     }
 
     func connectionDrained(_ connection: any TransportConnection) { receiver?.connectionDrained(self) }

@@ -39,7 +39,7 @@ public final class TestDevice: Sendable {
         case .success(let transport): loop = transport
         case .failure(let failure): throw TestServerError("the client's event loop can't be made: \(failure)")
         }
-        transport = DeviceTransport(loop: loop)
+        transport = DeviceTransport(loop: loop, deviceName: name, list: list)
         // A registry of its own: devices share no connection.
         container = CKContainer(
             configuration: configuration, transport: .success(transport), registry: SessionRegistry())

@@ -50,7 +50,7 @@ extension ServerScript: ServerInterceptor, CallInterceptor {
                     let limited = PageLimit.limited(method, payload, itemCount: itemCount), entry.rule.fire()
                 else { continue }
                 plan.request = limited
-            case .save, .deletion, .quota, .push, .childrenFirst, .indexLag: continue
+            case .save, .deletion, .quota, .push, .childrenFirst, .indexLag, .lie: continue
             }
         }
         // Those of the same byte in the order of their rules.
@@ -113,6 +113,8 @@ extension ServerScript: ServerInterceptor, CallInterceptor {
             case .save(let pattern, let error):
                 guard pattern.peer.matches(peer) else { continue }
                 request.changeSaves { save, zone, policy in
+                    if let wanted = pattern.zone, wanted != zone.name { return }
+                    if pattern.isEncrypted, !save.fields.mayHoldEncrypted { return }
                     if let type = pattern.recordType, type != save.type { return }
                     if let name = pattern.recordName, name != save.name { return }
                     guard entry.rule.fire() else { return }
@@ -147,7 +149,7 @@ extension ServerScript: ServerInterceptor, CallInterceptor {
                             .quotaExceeded, "the test's script leaves no room in the database; delete some records")
                     }
                 }
-            case .call, .delay, .rate, .pages, .childrenFirst, .indexLag, .tokens, .push: continue
+            case .call, .delay, .rate, .pages, .childrenFirst, .indexLag, .tokens, .push, .lie: continue
             }
         }
     }

@@ -36,6 +36,7 @@ public final class ServerScript: Sendable {
             case tokens(PeerPattern, TokenExpiry)
             case quota(PeerPattern, DatabaseScope, records: Int)
             case push(PushPattern, PushAction)
+            case lie(ToldLie)
         }
 
         let rule: ScriptRule
@@ -56,6 +57,9 @@ public final class ServerScript: Sendable {
     }
 
     struct SavePattern: Sendable {
+        var zone: String?
+        /// Whether saves with encrypted values alone are meant.
+        var isEncrypted = false
         var recordType: String?
         var recordName: String?
         var peer: PeerPattern
@@ -85,6 +89,7 @@ public final class ServerScript: Sendable {
         self.clock = clock
         self.datesRecords = datesRecords
         self.devices = devices
+        devices.setScript(self)
     }
 
     /// The rules that have not fired as often as they were told, in words; those for always, never. At the end of a

@@ -1,6 +1,5 @@
 public import BrumeKit
 internal import BrumeModel
-internal import BrumeRecord
 internal import BrumeServer
 
 /// Assets that a server has lost.
@@ -72,21 +71,16 @@ extension TestServer {
         _ key: CKRecord.FieldKey, _ index: Int, _ recordID: CKRecord.ID, _ account: String?
     ) async throws -> (Asset, DatabaseID) {
         let id = try account.map { try privateDatabase(of: $0) } ?? database(.public, owner: "")
-        let zoneName = recordID.zoneID.zoneName
-        let records = try await contents(id).zones.first { $0.id.name == zoneName }?.records ?? []
-        for bytes in records {
-            guard let record = bytes.withUnsafeBytes({ try? StoredRecord.decode($0) }),
-                record.system.name == recordID.recordName
-            else { continue }
-            let assets = record.fields[key]?.assets ?? []
-            guard assets.indices.contains(index) else {
-                throw TestServerError(
-                    "\(key) of the record \(recordID.recordName) names no asset at \(index); it has \(assets.count)")
-            }
-            return (assets[index], id)
+        guard let record = try await storedRecord(recordID, in: id) else {
+            throw TestServerError(
+                "the server has no record \(recordID.recordName) in the zone \(recordID.zoneID.zoneName) of "
+                    + (account.map { "\($0)'s private database" } ?? "the public database"))
         }
-        throw TestServerError(
-            "the server has no record \(recordID.recordName) in the zone \(zoneName) of "
-                + (account.map { "\($0)'s private database" } ?? "the public database"))
+        let assets = record.fields[key]?.assets ?? []
+        guard assets.indices.contains(index) else {
+            throw TestServerError(
+                "\(key) of the record \(recordID.recordName) names no asset at \(index); it has \(assets.count)")
+        }
+        return (assets[index], id)
     }
 }

@@ -1,5 +1,6 @@
 public import BrumeKit
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeServer
 internal import BrumeService
 
@@ -63,6 +64,16 @@ extension TestServer {
         case .success(let contents): return contents
         case .failure(let error): throw TestServerError("the database can't be read: \(error.message)")
         }
+    }
+
+    /// A record as the server has it; nil where there is none.
+    func storedRecord(_ recordID: CKRecord.ID, in id: DatabaseID) async throws -> Record? {
+        let zone = try await contents(id).zones.first { $0.id.name == recordID.zoneID.zoneName }
+        for bytes in zone?.records ?? [] {
+            let record = bytes.withUnsafeBytes { try? StoredRecord.decode($0) }
+            if let record, record.system.name == recordID.recordName { return record }
+        }
+        return nil
     }
 
     // MARK: Changing

@@ -1,0 +1,58 @@
+internal import BrumeModel
+internal import BrumeRecord
+
+/// What a server makes of an encrypted field.
+enum FieldLie: Sendable {
+    case swap(String, String)
+    case value(String, FieldValue)
+    case plainText(String, String)
+    case flip(String, Int)
+    case cut(String, Int)
+    case lengthen(String)
+
+    /// The fields of a record that are other ones; none where the record does not have what it takes.
+    func told(_ fields: [String: FieldValue]) -> [String: FieldValue] {
+        func changed(_ key: String, _ change: (inout [UInt8]) -> Void) -> [String: FieldValue] {
+            guard case .encrypted(let value)? = fields[key] else { return [:] }
+            var bytes = value.bytes
+            change(&bytes)
+            return bytes == value.bytes ? [:] : [key: .encrypted(EncryptedValue(value.kind, bytes))]
+        }
+        switch self {
+        case .swap(let first, let second):
+            guard let left = fields[first], let right = fields[second] else { return [:] }
+            return [first: right, second: left]
+        case .value(let key, let value): return fields[key] == nil ? [:] : [key: value]
+        case .plainText(let key, let text): return fields[key] == nil ? [:] : [key: .string(text)]
+        case .flip(let key, let index):
+            return changed(key) { bytes in
+                if bytes.indices.contains(index) { bytes[index] ^= 1 }
+            }
+        case .cut(let key, let count): return changed(key) { $0 = Array($0.prefix(count)) }
+        case .lengthen(let key): return changed(key) { $0.append(0) }
+        }
+    }
+}
+
+/// A record as a lying server answers with it.
+enum RecordLie {
+    /// Numbers of `brume.v1.Record`.
+    private static let (typeNumber, fieldNumber): (UInt64, UInt64) = (2, UInt64(StoredRecord.fieldsNumber))
+
+    /// The record with other values in some fields: all else is as it was, byte for byte.
+    static func replacingFields(_ fields: [String: FieldValue], of record: UnsafeRawBufferPointer) -> [UInt8] {
+        var bytes = WireEdit.replacing(record, number: fieldNumber) { field in
+            let key = (try? StoredRecord.key(ofField: field)).map { String(decoding: $0, as: UTF8.self) }
+            return key.map { fields[$0] != nil } == true ? .left : .kept
+        }
+        for (key, value) in fields {
+            WireEdit.append(StoredRecord.encodeField(key: key, value: value).bytes, number: fieldNumber, to: &bytes)
+        }
+        return bytes
+    }
+
+    /// The record as one of another type.
+    static func replacingType(_ type: String, of record: UnsafeRawBufferPointer) -> [UInt8] {
+        WireEdit.replacing(record, number: typeNumber) { _ in .replaced(Array(type.utf8)) }
+    }
+}

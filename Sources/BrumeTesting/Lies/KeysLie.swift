@@ -1,0 +1,55 @@
+internal import BrumeLock
+internal import BrumeModel
+
+/// What a server makes of a history of keys: entries of a zone's ring, or statements of an account, from number 1 on.
+enum KeysLie: Sendable {
+    /// There are no later ones.
+    case upTo(UInt32)
+    /// Behind this one there are those that the device added, and no others.
+    case apart(after: UInt32)
+    /// There is one, of the server's own making.
+    case strangers
+    /// Behind the genuine ones there is one of the server's own making.
+    case strangersDevice
+}
+
+/// A history of keys as one device is shown it.
+final class ToldKeys: Sendable {
+    private let lie: KeysLie
+    /// What the device added to a history of its own.
+    private let added = Lock<[SharedBytes]>([])
+    /// The server's own entry or statement of that number.
+    private let forged: @Sendable (UInt32) -> SharedBytes
+
+    init(_ lie: KeysLie, forged: @escaping @Sendable (UInt32) -> SharedBytes) {
+        (self.lie, self.forged) = (lie, forged)
+    }
+
+    /// A page of those behind a number.
+    func page(after number: UInt32, _ page: (items: [SharedBytes], last: UInt32)) -> ([SharedBytes], last: UInt32) {
+        func genuine(upTo limit: UInt32) -> [SharedBytes] {
+            Array(page.items.prefix(Int(limit > number ? limit - number : 0)))
+        }
+        switch lie {
+        case .upTo(let limit): return (genuine(upTo: limit), min(page.last, limit))
+        case .apart(let limit):
+            let own = added.withLock { $0 }
+            let limit = min(limit, page.last)
+            let items = genuine(upTo: limit)
+            let reached = max(number, UInt32(items.count) + number)
+            let rest = reached < limit ? [] : own.dropFirst(Int(reached - limit))
+            return (items + rest, limit + UInt32(own.count))
+        case .strangers: return (number == 0 ? [forged(1)] : [], 1)
+        case .strangersDevice:
+            let isEnd = number + UInt32(page.items.count) == page.last
+            return (page.items + (isEnd ? [forged(page.last + 1)] : []), page.last + 1)
+        }
+    }
+
+    /// Whether the device is told that what it adds was taken.
+    func takes(_ item: SharedBytes) -> Bool {
+        guard case .apart = lie else { return false }
+        added.withLock { $0.append(item) }
+        return true
+    }
+}

@@ -1,0 +1,101 @@
+public import BrumeKit
+
+/// The keys of zones. Each save of an encrypted value in a zone takes its newest key; the numbers of keys begin with 1.
+extension ServerLie {
+    /// A zone has no keys.
+    ///
+    /// A device that knows them goes on reading and writing with what it knows. Where it has to ask, it gives them back
+    /// to the server; as long as they stay hidden its saves of encrypted values fail with `zoneBusy`, and values with
+    /// newer keys are `keyMissing`. A device that does not know them reads nothing (`noKeys`). Ten seconds after the
+    /// truth, or in another run of the app, devices read all.
+    public static func hidesKeys(ofZone zoneID: CKRecordZone.ID) -> ServerLie {
+        ServerLie("keys of \(zoneID.zoneName) are hidden", .zoneKeys(.upTo(0), zone: zoneID.zoneName))
+    }
+
+    /// A zone has the keys up to that number alone.
+    ///
+    /// A device that knows more never encrypts with those: it gives the others back, and as long as they stay hidden
+    /// its saves of encrypted values fail with `zoneBusy`. One that does not reads what was encrypted with those that
+    /// it is shown, and the rest is `keyMissing`.
+    public static func showsKeys(ofZone zoneID: CKRecordZone.ID, upTo number: Int) -> ServerLie {
+        ServerLie(
+            "\(zoneID.zoneName) has keys up to \(number)", .zoneKeys(.upTo(UInt32(number)), zone: zoneID.zoneName))
+    }
+
+    /// From that number on a zone has a history of its own for this device: the keys that it adds are taken, and shown
+    /// to it alone.
+    ///
+    /// What it encrypts with them the server refuses as ever, so such saves fail with `accountTemporarilyUnavailable`.
+    /// When it sees the others' keys it encrypts nothing more in the zone; what it had the keys of it still reads, and
+    /// the rest is `keyMissing`.
+    public static func forksKeys(ofZone zoneID: CKRecordZone.ID, after number: Int) -> ServerLie {
+        ServerLie(
+            "keys of \(zoneID.zoneName) are forked after \(number)",
+            .zoneKeys(.apart(after: UInt32(number)), zone: zoneID.zoneName))
+    }
+
+    /// A zone has keys that the server made, in the name of the device's account. Nothing is encrypted or opened with
+    /// them: saves of encrypted values fail with `internalError`, since no honest server answers so.
+    public static func showsStrangersKeys(ofZone zoneID: CKRecordZone.ID) -> ServerLie {
+        ServerLie("keys of \(zoneID.zoneName) are a stranger's", .zoneKeys(.strangers, zone: zoneID.zoneName))
+    }
+
+    /// The server refuses each save with encrypted values in a zone as one with an old key. The device looks for newer
+    /// keys and encrypts again, a few times, then the save fails with `accountTemporarilyUnavailable`.
+    public static func refusesKeys(ofZone zoneID: CKRecordZone.ID) -> ServerLie {
+        ServerLie("keys of \(zoneID.zoneName) are refused", .staleKeys(zone: zoneID.zoneName))
+    }
+
+    /// A zone was deleted, for a reason. Calls for it fail with `zoneNotFound`, or with `userDeletedZone` where it was
+    /// purged, and the database's changes have the deletion. Where the device saves the zone again and the server has
+    /// it as before, it goes on with its keys.
+    public static func saysZoneWasDeleted(
+        _ zoneID: CKRecordZone.ID, reason: CKDatabase.DatabaseChange.Deletion.Reason = .deleted
+    ) -> ServerLie {
+        ServerLie("\(zoneID.zoneName) was deleted", .zoneIsGone(zoneID.zoneName, reason))
+    }
+}
+
+/// The keys of the account.
+extension ServerLie {
+    /// The account has no keys. A device that knows them gives them back to the server, and as long as they stay hidden
+    /// calls about the account's keys fail with `serviceUnavailable`. One that does not can't make others: the server
+    /// has some.
+    public static var hidesAccountKeys: ServerLie {
+        ServerLie("the account's keys are hidden", .accountKeys(.upTo(0)))
+    }
+
+    /// The account's keys were changed only so often: with 1, they are those that its first device made. Each device
+    /// that is let in or removed, and each new recovery code, is a change. A device that knows more gives them back, as
+    /// with ``hidesAccountKeys``; one that does not can't see what came later, such as its own removal.
+    public static func showsAccountKeys(upTo number: Int) -> ServerLie {
+        ServerLie("the account's keys end with \(number)", .accountKeys(.upTo(UInt32(number))))
+    }
+
+    /// From that change on the account's keys have a history of their own for this device: what it changes is taken,
+    /// and shown to it alone. When it sees the others' it has a conflict (`CKContainer.EncryptionStatus.conflict`), and
+    /// encrypts nothing.
+    public static func forksAccountKeys(after number: Int) -> ServerLie {
+        ServerLie("the account's keys are forked after \(number)", .accountKeys(.apart(after: UInt32(number))))
+    }
+
+    /// The account has keys that the server made. A device that has the account's has a conflict; one that has none
+    /// asks to be let in, and the recovery code does not let it in.
+    public static var showsStrangersAccountKeys: ServerLie {
+        ServerLie("the account's keys are a stranger's", .accountKeys(.strangers))
+    }
+
+    /// A device of the server's is among those that have the account's keys. A device that has the account's keys has a
+    /// conflict.
+    public static var addsStrangersDevice: ServerLie {
+        ServerLie("the account has a device of a stranger's", .accountKeys(.strangersDevice))
+    }
+
+    /// The account's user lost all keys and began anew, with keys of the server's, and a zone was deleted for it. A
+    /// device has a conflict, and encrypts nothing with the new keys.
+    public static func inventsReset(deleting zoneID: CKRecordZone.ID) -> ServerLie {
+        ServerLie(
+            "the account's keys were reset", .accountKeys(.strangers), .zoneKeys(.upTo(0), zone: zoneID.zoneName),
+            .zoneIsGone(zoneID.zoneName, .encryptedDataReset))
+    }
+}

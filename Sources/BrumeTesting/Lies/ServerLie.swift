@@ -1,0 +1,112 @@
+public import BrumeKit
+
+/// One thing that a server shows to a device otherwise than it is, about what is encrypted.
+///
+/// ```swift
+/// try await server.lie(.swapsFields("text", "title", of: note.recordID), to: phone)
+/// let seen = try await phone.privateCloudDatabase.record(for: note.recordID)
+/// #expect(seen.unreadableFields == ["text": .damaged, "title": .damaged])
+/// ```
+///
+/// The lie stands in the answers that reach the device; what the server has stays as it is. Use it to see that an app
+/// copes with fields that can't be read and with saves that can't be encrypted. `Documentation/Security.md` says what a
+/// device does about each lie.
+public struct ServerLie: Sendable, CustomStringConvertible {
+    enum Part: Sendable {
+        case field(FieldLie, of: CKRecord.ID)
+        /// The value of this record's field, as the server has it when the lie begins, in another record.
+        case copy(String, from: CKRecord.ID, account: String?, to: CKRecord.ID)
+        case recordType(String, of: CKRecord.ID)
+        case zoneKeys(KeysLie, zone: String)
+        case accountKeys(KeysLie)
+        case staleKeys(zone: String)
+        case zoneIsGone(String, CKDatabase.DatabaseChange.Deletion.Reason)
+    }
+
+    let parts: [Part]
+    /// The lie in words.
+    public let description: String
+
+    init(_ description: String, _ parts: Part...) {
+        self.description = description
+        self.parts = parts
+    }
+}
+
+/// Values of records.
+extension ServerLie {
+    /// Two fields show each other's values. Both are `damaged`.
+    public static func swapsFields(
+        _ first: CKRecord.FieldKey, _ second: CKRecord.FieldKey, of recordID: CKRecord.ID
+    ) -> ServerLie {
+        ServerLie(
+            "\(first) and \(second) of \(recordID.recordName) are swapped",
+            .field(.swap(first, second), of: recordID))
+    }
+
+    /// A field shows the value that the field of the same name of another record has when the lie begins. It is
+    /// `damaged`.
+    ///
+    /// - Parameters:
+    ///   - source: The other record: of another type, zone or tree, as the test needs it.
+    ///   - account: Whose private database it is in; nil: that of the device's account.
+    ///   - target: The record that shows the value.
+    public static func copiesField(
+        _ key: CKRecord.FieldKey, from source: CKRecord.ID, of account: String? = nil, to target: CKRecord.ID
+    ) -> ServerLie {
+        ServerLie(
+            "\(key) of \(target.recordName) is the one of \(source.recordName)",
+            .copy(key, from: source, account: account, to: target))
+    }
+
+    /// A field goes on showing the value that it has when the lie begins, whatever is saved, also in a zone that was
+    /// deleted and made anew.
+    ///
+    /// An older value of the same life of the zone is genuine, and a device can't tell: it reads the old value beside
+    /// the newer ones of other fields. A value of an earlier life is `damaged`.
+    public static func keepsField(_ key: CKRecord.FieldKey, of recordID: CKRecord.ID) -> ServerLie {
+        ServerLie(
+            "\(key) of \(recordID.recordName) stays as it is",
+            .copy(key, from: recordID, account: nil, to: recordID))
+    }
+
+    /// A field shows a plain text in the place of its encrypted value. It is in no `encryptedValues`; as a plain field
+    /// it is the server's word, as all plain fields are.
+    public static func showsPlainText(
+        _ text: String, inField key: CKRecord.FieldKey, of recordID: CKRecord.ID
+    ) -> ServerLie {
+        ServerLie("\(key) of \(recordID.recordName) is plain", .field(.plainText(key, text), of: recordID))
+    }
+
+    /// A byte of a field's encrypted value is another one. The field is `damaged`; with the first two bytes, which tell
+    /// the format, `newerVersion`, and with bytes 18 to 22, which tell the key, `keyMissing` where the zone has none of
+    /// that number.
+    ///
+    /// - Parameter index: Which byte; one that the value does not have leaves it as it is.
+    public static func flipsByte(
+        _ index: Int, ofField key: CKRecord.FieldKey, of recordID: CKRecord.ID
+    ) -> ServerLie {
+        precondition(index >= 0, "a value has no byte \(index)")
+        return ServerLie(
+            "byte \(index) of \(key) of \(recordID.recordName) is flipped", .field(.flip(key, index), of: recordID))
+    }
+
+    /// A field's encrypted value ends after so many bytes. The field is `damaged`.
+    public static func cutsField(
+        _ key: CKRecord.FieldKey, of recordID: CKRecord.ID, toByteCount count: Int
+    ) -> ServerLie {
+        precondition(count >= 0, "no value has \(count) bytes")
+        return ServerLie(
+            "\(key) of \(recordID.recordName) has \(count) bytes", .field(.cut(key, count), of: recordID))
+    }
+
+    /// A field's encrypted value has a byte more at its end. The field is `damaged`.
+    public static func lengthensField(_ key: CKRecord.FieldKey, of recordID: CKRecord.ID) -> ServerLie {
+        ServerLie("\(key) of \(recordID.recordName) has a byte more", .field(.lengthen(key), of: recordID))
+    }
+
+    /// A record is of another type. All its encrypted fields are `damaged`.
+    public static func showsRecordType(_ recordType: CKRecord.RecordType, of recordID: CKRecord.ID) -> ServerLie {
+        ServerLie("\(recordID.recordName) is a \(recordType)", .recordType(recordType, of: recordID))
+    }
+}

@@ -1,0 +1,51 @@
+internal import BrumeEncryption
+internal import BrumeModel
+
+/// Keys that a server makes in the name of an account, since it does not have the account's.
+final class StrangersKeys: Sendable {
+    private let scope: IdentityScope
+    private let identity: Identity
+    private let first: SignedStatement
+
+    init(_ scope: IdentityScope) {
+        self.scope = scope
+        do throws(EncryptionRefusal) {
+            (identity, first) = try Identity.first(
+                scope: scope, device: Self.newDevice(), deviceName: "server", code: RecoveryCode())
+        } catch {
+            preconditionFailure("a stranger's first statement can't be made: \(error)")
+        }
+    }
+
+    private static func newDevice() -> PublicKeys { KeyPairs(seed: .random()).publicKeys }
+
+    /// A statement of that number.
+    func statement(_ number: UInt32) -> SharedBytes {
+        do throws(EncryptionRefusal) {
+            var (last, signed) = (identity, first)
+            while signed.statement.number < number {
+                (last, signed) = try last.adding(device: Self.newDevice(), deviceName: "server")
+            }
+            return SharedBytes(signed.bytes)
+        } catch {
+            preconditionFailure("a stranger's statement can't be made: \(error)")
+        }
+    }
+
+    /// The first entry of the ring of one of the account's zones.
+    func ringEntry(zone: String) -> SharedBytes {
+        do throws(EncryptionRefusal) {
+            var statements = StatementDirectory()
+            statements.add(identity.chain)
+            let place = try Place(
+                container: scope.container, environment: scope.environment, owner: scope.account, zone: zone,
+                ringID: Place.newRingID())
+            let owner = RingMember(user: scope.account, statementHash: identity.statement.hash, role: .owner)
+            let chain = try RingAuthor(user: scope.account, identity: identity.keys, statements: statements)
+                .begin(RingName(place: place), RingDraft(members: [owner]))
+            return SharedBytes(chain.entries[0].bytes)
+        } catch {
+            preconditionFailure("a stranger's ring can't be made: \(error)")
+        }
+    }
+}

@@ -1,0 +1,97 @@
+internal import BrumeEncryption
+internal import BrumeKit
+internal import BrumeModel
+
+/// A server that lies about what is encrypted.
+extension TestServer {
+    /// Lies to a device from now on, until the rule that comes back is removed.
+    ///
+    /// The server is as it was: the lie stands in the answers that reach the device, and what the device sends has its
+    /// effect. Devices are lied to one by one, and may be told several lies.
+    ///
+    /// ```swift
+    /// let lie = try await server.lie(.hidesKeys(ofZone: notes.zoneID), to: laptop)
+    /// // … what the app does without the zone's keys …
+    /// lie.remove()
+    /// ```
+    ///
+    /// A lie that was never told is a mistake of the test, as any rule of ``script`` that never fires.
+    ///
+    /// - Returns: The rule of the ``script``: how often the lie was told, and its end.
+    /// - Throws: ``TestServerError`` when the server was stopped, for a device without an account, and where a value
+    ///   that the lie shows is not there.
+    @discardableResult
+    public func lie(_ lie: ServerLie, to device: TestDevice) async throws -> ScriptRule {
+        guard let account = device.account else {
+            throw TestServerError("\(device) has no account, and so nothing that is encrypted")
+        }
+        let strangers = StrangersKeys(
+            IdentityScope(
+                account: account.userRecordID.recordName, container: options.containerIdentifier,
+                environment: options.modelEnvironment == .production ? "production" : "development"))
+        var parts: [ToldLie.Part] = []
+        var actions: [ServerScript.Entry.Action] = []
+        for part in lie.parts {
+            switch part {
+            case .field(let lie, let id): parts.append(.field(lie, of: id))
+            case .copy(let key, let source, let owner, let target):
+                let value = try await storedValue(key, of: source, in: owner ?? account.name)
+                parts.append(.field(.value(key, value), of: target))
+            case .recordType(let type, let id): parts.append(.recordType(type, of: id))
+            case .zoneKeys(let keys, let zone):
+                parts.append(.zoneKeys(ToldKeys(keys) { _ in strangers.ringEntry(zone: zone) }, zone: zone))
+            case .accountKeys(let keys):
+                parts.append(.accountKeys(ToldKeys(keys) { number in strangers.statement(number) }))
+            case .staleKeys(let zone):
+                let refusal = ServiceError(
+                    .accountTemporarilyUnavailable,
+                    "the zone's ring has another key; encrypt again, and save again", detail: .keysChanged)
+                actions.append(
+                    .save(.init(zone: zone, isEncrypted: true, peer: .init(device: device.identity)), refusal))
+            case .zoneIsGone(let zone, let reason):
+                let reason = ZoneDeletionReason(reason)
+                parts.append(.zoneIsGone(ZoneID(name: zone), reason))
+                let id = CKRecordZone.ID(zoneName: zone)
+                for calls in [CallPattern.modifyRecords, .fetchRecords, .query, .fetchZoneChanges] {
+                    let calls = calls.in(id).from(device)
+                    actions.append(.call(calls, .beforeEffect, .fails(ServiceError(zoneIsGone: reason))))
+                }
+            }
+        }
+        if !parts.isEmpty { actions.append(.lie(ToldLie(device: device.name, parts: parts))) }
+        guard isRunning else { throw Self.stopped }
+        let rule = ScriptRule("\(lie), says the server to \(device.name)", times: .max)
+        for action in actions { script.add(ServerScript.Entry(rule: rule, action: action)) }
+        return rule
+    }
+
+    private func storedValue(_ key: String, of id: CKRecord.ID, in account: String) async throws -> FieldValue {
+        if let value = try await storedRecord(id, in: try privateDatabase(of: account))?.fields[key] { return value }
+        throw TestServerError("\(account) has no field \(key) in a record \(id.recordName) that a lie could show")
+    }
+}
+
+extension ZoneDeletionReason {
+    init(_ reason: CKDatabase.DatabaseChange.Deletion.Reason) {
+        self =
+            switch reason {
+            case .deleted: .deleted
+            case .purged: .purged
+            case .encryptedDataReset: .encryptedDataReset
+            }
+    }
+}
+
+extension ServerScript {
+    /// The answer with the lies in it that are told to a device; nil where there are none.
+    func told(_ answer: ServerAnswer, to call: AnsweredCall, of device: String) -> ServerAnswer? {
+        var (answer, isLie) = (answer, false)
+        for entry in entries where !entry.rule.isDone {
+            guard case .lie(let lie) = entry.action, lie.device == device, let told = lie.told(answer, to: call),
+                entry.rule.fire()
+            else { continue }
+            (answer, isLie) = (told, true)
+        }
+        return isLie ? answer : nil
+    }
+}

@@ -1,0 +1,201 @@
+internal import BrumeKit
+internal import BrumeModel
+internal import BrumeProtocol
+internal import BrumeRecord
+
+/// What a server answers a call with.
+enum ServerAnswer {
+    case message([UInt8])
+    case failure(ServiceError)
+}
+
+/// A call of a device whose answer is on its way.
+struct AnsweredCall {
+    let method: Method
+    let request: [UInt8]
+}
+
+/// A lie as it is told to one device.
+struct ToldLie: Sendable {
+    enum Part: Sendable {
+        case field(FieldLie, of: CKRecord.ID)
+        case recordType(String, of: CKRecord.ID)
+        case zoneKeys(ToldKeys, zone: String)
+        case accountKeys(ToldKeys)
+        case zoneIsGone(ZoneID, ZoneDeletionReason)
+    }
+
+    /// The device's name, which it keeps when its app is started again.
+    let device: String
+    let parts: [Part]
+
+    /// The answer with the lie in it; nil for one that the lie is not about.
+    func told(_ answer: ServerAnswer, to call: AnsweredCall) -> ServerAnswer? {
+        var (answer, isLie) = (answer, false)
+        for part in parts {
+            // What can't be read is no answer of a test server's.
+            guard let next = try? Self.told(part, answer, to: call) else { continue }
+            (answer, isLie) = (next, true)
+        }
+        return isLie ? answer : nil
+    }
+
+    private static func told(
+        _ part: Part, _ answer: ServerAnswer, to call: AnsweredCall
+    ) throws(ServiceError) -> ServerAnswer? {
+        switch part {
+        case .field(let lie, let id):
+            try toldRecord(id, answer, to: call) { record, bytes in
+                let fields = lie.told(record.fields)
+                return fields.isEmpty ? nil : RecordLie.replacingFields(fields, of: bytes)
+            }
+        case .recordType(let type, let id):
+            try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingType(type, of: bytes) }
+        case .zoneKeys(let keys, let zone): try toldRing(keys, zone, answer, to: call)
+        case .accountKeys(let keys): try toldStatements(keys, answer, to: call)
+        case .zoneIsGone(let zone, let reason): try toldDeletion(of: zone, reason, answer, to: call)
+        }
+    }
+
+    // MARK: Records
+
+    private static func toldRecord(
+        _ id: CKRecord.ID, _ answer: ServerAnswer, to call: AnsweredCall,
+        _ change: (Record, UnsafeRawBufferPointer) -> [UInt8]?
+    ) throws(ServiceError) -> ServerAnswer? {
+        guard case .message(let bytes) = answer, let zones = try zones(bytes, call) else { return nil }
+        var (changed, isLie) = (bytes, false)
+        for path in paths(call.method) {
+            changed = changed.withUnsafeBytes { message in
+                WireEdit.replacing(message, path: path) { places, content in
+                    guard zones(places[0]) == id.zoneID.zoneName, let record = try? StoredRecord.decode(content),
+                        record.system.name == id.recordName, let other = change(record, content)
+                    else { return .kept }
+                    isLie = true
+                    return .replaced(other)
+                }
+            }
+        }
+        return isLie ? .message(changed) : nil
+    }
+
+    /// Where the records of an answer are, as numbers of elements.
+    private static func paths(_ method: Method) -> [[UInt64]] {
+        switch method {
+        case .recordsFetch: [[1, 1, 1]]
+        // Saved ones, and those in the way of a save.
+        case .recordsModify: [[1, 1, 1], [1, 1, 2, 4]]
+        case .recordsChanges: [[1]]
+        case .recordsQuery: [[1, 2]]
+        default: []
+        }
+    }
+
+    /// The zone of the records in the n-th part of an answer; nil for one without records of a private database.
+    private static func zones(_ answer: [UInt8], _ call: AnsweredCall) throws(ServiceError) -> ((Int) -> String?)? {
+        let coder = MessageCoder()
+        let (scope, names): (DatabaseScope, [String])
+        switch call.method {
+        case .recordsFetch:
+            let request = try decode(call.request, coder.decodeFetchRecordsRequest)
+            (scope, names) = (request.database, request.zones.map(\.zone.name))
+        case .recordsModify:
+            let request = try decode(call.request, coder.decodeModifyRecordsRequest)
+            (scope, names) = (request.database, request.zones.map(\.zone.name))
+        case .recordsChanges:
+            let request = try decode(call.request, coder.decodeZoneChangesRequest)
+            return request.database == .private ? { _ in request.zone.name } : nil
+        case .recordsQuery:
+            let request = try decode(call.request, coder.decodeQueryRequest)
+            (scope, names) = (request.database, try decode(answer, coder.decodeQueryResponse).matches.map(\.zone.name))
+        default: return nil
+        }
+        return scope == .private ? { names.indices.contains($0) ? names[$0] : nil } : nil
+    }
+
+    private static func decode<Value>(
+        _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(ServiceError) -> Value
+    ) throws(ServiceError) -> Value {
+        let result: Result<Value, ServiceError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(ServiceError) in try body(bytes) }
+        }
+        return try result.get()
+    }
+
+    // MARK: Keys
+
+    private static func toldRing(
+        _ keys: ToldKeys, _ zone: String, _ answer: ServerAnswer, to call: AnsweredCall
+    ) throws(ServiceError) -> ServerAnswer? {
+        let coder = MessageCoder()
+        switch (call.method, answer) {
+        case (.ringsFetch, .message(let bytes)):
+            let request = try decode(call.request, coder.decodeFetchRingRequest)
+            guard request.zone.name == zone, request.root.isEmpty else { return nil }
+            let page = try decode(bytes, coder.decodeFetchRingResponse)
+            let (entries, last) = keys.page(after: request.after, (page.entries, page.last))
+            return .message(coder.encodeFetchRingResponse(RingPage(entries: entries, last: last)))
+        case (.ringsAppend, _):
+            let request = try decode(call.request, coder.decodeAppendRingEntryRequest)
+            guard request.zone.name == zone, keys.takes(request.entry) else { return nil }
+            return .message(coder.encodeAppendRingEntryResponse())
+        default: return nil
+        }
+    }
+
+    private static func toldStatements(
+        _ keys: ToldKeys, _ answer: ServerAnswer, to call: AnsweredCall
+    ) throws(ServiceError) -> ServerAnswer? {
+        let coder = MessageCoder()
+        switch (call.method, answer) {
+        case (.statementsFetch, .message(let bytes)):
+            let number = try decode(call.request, coder.decodeFetchStatementsRequest)
+            let page = try decode(bytes, coder.decodeFetchStatementsResponse)
+            let (statements, last) = keys.page(after: number, (page.statements, page.last))
+            return .message(coder.encodeFetchStatementsResponse(StatementsPage(statements: statements, last: last)))
+        case (.statementsAppend, _):
+            let request = try decode(call.request, coder.decodeAppendStatementRequest)
+            return keys.takes(request.statement) ? .message(coder.encodeAppendStatementResponse()) : nil
+        default: return nil
+        }
+    }
+
+    // MARK: Zones
+
+    private static func toldDeletion(
+        of zone: ZoneID, _ reason: ZoneDeletionReason, _ answer: ServerAnswer, to call: AnsweredCall
+    ) throws(ServiceError) -> ServerAnswer? {
+        let coder = MessageCoder()
+        switch (call.method, answer) {
+        case (.databasesChanges, .message(let bytes)):
+            guard try decode(call.request, coder.decodeDatabaseChangesRequest).database == .private else { return nil }
+            let page = try decode(bytes, coder.decodeDatabaseChangesResponse)
+            return .message(
+                coder.encodeDatabaseChangesResponse(
+                    DatabaseChangesPage(
+                        changed: page.changed.filter { $0.name != zone.name },
+                        deletions: page.deletions + [.init(zone: zone, reason: reason)], token: page.token,
+                        moreComing: page.moreComing, earlierDeletions: page.earlierDeletions)))
+        case (.ringsFetch, _):
+            guard try decode(call.request, coder.decodeFetchRingRequest).zone.name == zone.name else { return nil }
+        case (.ringsAppend, _):
+            guard try decode(call.request, coder.decodeAppendRingEntryRequest).zone.name == zone.name else {
+                return nil
+            }
+        default: return nil
+        }
+        return .failure(ServiceError(zoneIsGone: reason))
+    }
+}
+
+extension ServiceError {
+    /// What a server says of a zone that was deleted.
+    init(zoneIsGone reason: ZoneDeletionReason) {
+        let message = "the zone does not exist; save it first"
+        switch reason {
+        case .deleted: self.init(.zoneNotFound, message)
+        case .purged: self.init(.userDeletedZone, message)
+        case .encryptedDataReset: self.init(.zoneNotFound, message, detail: .encryptedDataReset)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import BrumeTesting
+import CloudKit
+import Testing
+
+@Suite("Encrypted values of a server that lies", .timeLimit(.minutes(1)))
+struct ValueLieTests {
+    /// A lie about the text: it is absent with a reason, however it is fetched, and the title is read. Once the server
+    /// tells the truth both are.
+    private func expect(
+        _ reason: CKRecord.UnreadableReason, _ lie: ServerLie, _ diary: LiedDiary
+    ) async throws {
+        let rule = try await diary.server.lie(lie, to: diary.laptop)
+        for seen in try await diary.fetchedInAllWays(by: diary.laptop) {
+            #expect(seen.unreadableFields == ["text": reason], "\(lie)")
+            #expect(seen.encryptedValues.allKeys() == ["title"], "\(lie)")
+            #expect(seen.encryptedValues["title"] == "secret title of page", "\(lie)")
+            #expect(seen["color"] == "yellow" && seen.allKeys() == ["color"], "\(lie)")
+        }
+        #expect(rule.firedCount >= 4, "\(lie)")
+        rule.remove()
+        for seen in try await diary.fetchedInAllWays(by: diary.laptop) {
+            #expect(seen.unreadableFields.isEmpty && seen.encryptedValues["text"] == "secret text of page")
+        }
+        try await diary.isRead(by: diary.phone)
+    }
+
+    @Test("that were swapped between two fields are damaged, and the record's other fields are as they are")
+    func swapped() async throws {
+        try await LiedDiary.run { diary in
+            let rule = try await diary.server.lie(.swapsFields("text", "title", of: diary.page), to: diary.laptop)
+            for seen in try await diary.fetchedInAllWays(by: diary.laptop) {
+                #expect(seen.unreadableFields == ["text": .damaged, "title": .damaged])
+                #expect(seen.encryptedValues.allKeys().isEmpty && seen["color"] == "yellow")
+            }
+            rule.remove()
+            try await diary.isRead(by: diary.laptop)
+        }
+    }
+
+    @Test("that belong to another record, of the same tree or another one, to another zone or account are damaged")
+    func copied() async throws {
+        try await LiedDiary.run { diary in
+            let other = CKRecordZone(zoneName: "Other")
+            let child = diary.record("child")
+            child.setParent(diary.page)
+            try await diary.phone.privateCloudDatabase.save(child)
+            try await diary.save("other")
+            try await diary.save("note", type: "Note")
+            _ = try await diary.phone.privateCloudDatabase.save(other)
+            try await diary.save("page", zone: other)
+            let bob = try diary.server.device(of: "bob")
+            _ = try await bob.privateCloudDatabase.save(diary.zone)
+            try await diary.save("page", by: bob)
+            for source in [child.recordID, diary.id("other"), diary.id("note"), diary.id("page", zone: other)] {
+                try await expect(.damaged, .copiesField("text", from: source, to: diary.page), diary)
+            }
+            try await expect(.damaged, .copiesField("text", from: diary.page, of: "bob", to: diary.page), diary)
+            try await diary.isRead(by: bob)
+        }
+    }
+
+    @Test("of a record that is said to be of another type are damaged")
+    func type() async throws {
+        try await LiedDiary.run { diary in
+            let rule = try await diary.server.lie(.showsRecordType("Note", of: diary.page), to: diary.laptop)
+            for seen in try await diary.fetchedInAllWays(by: diary.laptop) {
+                #expect(seen.recordType == "Note" && seen.encryptedValues.allKeys().isEmpty)
+                #expect(seen.unreadableFields == ["text": .damaged, "title": .damaged])
+            }
+            rule.remove()
+            try await diary.isRead(by: diary.laptop)
+        }
+    }
+
+    @Test("with a byte flipped, cut or added are damaged, and those of another format need a newer version")
+    func bytes() async throws {
+        try await LiedDiary.run { diary in
+            for index in [2, 17, 19, 23, 46, 47, 80, 94] {
+                try await expect(.damaged, .flipsByte(index, ofField: "text", of: diary.page), diary)
+            }
+            for index in [0, 1] {
+                try await expect(.newerVersion, .flipsByte(index, ofField: "text", of: diary.page), diary)
+            }
+            for count in [0, 1, 22, 23, 62, 63, 94] {
+                try await expect(.damaged, .cutsField("text", of: diary.page, toByteCount: count), diary)
+            }
+            try await expect(.damaged, .lengthensField("text", of: diary.page), diary)
+        }
+    }
+
+    @Test("that name a key which their zone does not have are not taken for damaged: the key is missing")
+    func keyNumber() async throws {
+        try await LiedDiary.run { diary in
+            for index in [18, 20, 21, 22] {
+                try await expect(.keyMissing, .flipsByte(index, ofField: "text", of: diary.page), diary)
+            }
+        }
+    }
+
+    @Test("in whose place a plain one stands are in no encryptedValues, and are set anew encrypted")
+    func plain() async throws {
+        try await LiedDiary.run { diary in
+            let lie = ServerLie.showsPlainText("a lie", inField: "text", of: diary.page)
+            let rule = try await diary.server.lie(lie, to: diary.laptop)
+            for seen in try await diary.fetchedInAllWays(by: diary.laptop) {
+                #expect(seen.encryptedValues["text"] == nil && seen.encryptedValues.allKeys() == ["title"])
+                #expect(seen.unreadableFields.isEmpty && seen["text"] == "a lie")
+            }
+            let seen = try await diary.fetched()
+            seen.encryptedValues["text"] = "secret text of page"
+            try await diary.laptop.privateCloudDatabase.save(seen)
+            rule.remove()
+            try await diary.isRead(by: diary.laptop)
+            try await diary.isRead(by: diary.phone)
+            #expect(try await diary.server.dump(of: "ada").contains("text: (encrypted STRING)"))
+        }
+    }
+
+    @Test("that a schema calls plain are refused, and not sent plain instead")
+    func schema() async throws {
+        var options = TestServer.Options()
+        options.environment = .production
+        options.schema = "DEFINE SCHEMA RECORD TYPE Page (text STRING);"
+        try await TestServer.run(options: options) { server in
+            let phone = try server.device(of: "ada")
+            let record = CKRecord(recordType: "Page")
+            record.encryptedValues["text"] = "secret"
+            #expect(
+                await failure { try await phone.privateCloudDatabase.save(record) }?.code == .invalidArguments)
+            #expect(try await server.dump(of: "ada").isEmpty)
+            record.encryptedValues["text"] = nil
+            record["text"] = "no secret"
+            try await phone.privateCloudDatabase.save(record)
+        }
+    }
+
+    @Test("of an earlier life of their zone are damaged in the one that was made anew")
+    func formerLife() async throws {
+        try await LiedDiary.run { diary in
+            let rule = try await diary.server.lie(.keepsField("text", of: diary.page), to: diary.laptop)
+            let database = diary.phone.privateCloudDatabase
+            _ = try await database.deleteRecordZone(withID: diary.zone.zoneID)
+            _ = try await database.save(CKRecordZone(zoneID: diary.zone.zoneID))
+            try await diary.save("page")
+            for seen in try await diary.fetchedInAllWays(by: diary.laptop) {
+                #expect(seen.unreadableFields == ["text": .damaged])
+                #expect(seen.encryptedValues["title"] == "secret title of page")
+            }
+            rule.remove()
+            try await diary.isRead(by: diary.laptop)
+        }
+    }
+
+    /// Documentation/Security.md, "What is not protected".
+    @Test(
+        "that are older than others of their record are read: they are genuine, and nothing says that newer ones exist")
+    func older() async throws {
+        try await LiedDiary.run { diary in
+            let rule = try await diary.server.lie(.keepsField("text", of: diary.page), to: diary.laptop)
+            let record = try await diary.fetched(by: diary.phone)
+            record.encryptedValues["text"] = "secret new text"
+            record.encryptedValues["title"] = "secret new title"
+            try await diary.phone.privateCloudDatabase.save(record)
+            for seen in try await diary.fetchedInAllWays(by: diary.laptop) {
+                #expect(seen.encryptedValues["text"] == "secret text of page" && seen.unreadableFields.isEmpty)
+                #expect(seen.encryptedValues["title"] == "secret new title")
+            }
+            rule.remove()
+            #expect(try await diary.fetched().encryptedValues["text"] == "secret new text")
+        }
+    }
+
+    @Test("that a device was lied to about are kept by what it saves, and come back with the truth")
+    func saving() async throws {
+        try await LiedDiary.run { diary in
+            let lies: [ServerLie] = [
+                .swapsFields("text", "title", of: diary.page), .lengthensField("text", of: diary.page),
+                .showsPlainText("a lie", inField: "text", of: diary.page),
+                .flipsByte(22, ofField: "text", of: diary.page),
+            ]
+            for (number, lie) in lies.enumerated() {
+                let rule = try await diary.server.lie(lie, to: diary.laptop)
+                let seen = try await diary.fetched()
+                seen["number"] = number
+                try await diary.laptop.privateCloudDatabase.save(seen)
+                rule.remove()
+                try await diary.isRead(by: diary.laptop)
+                try await diary.isRead(by: diary.phone)
+                #expect(try await diary.fetched()["number"] == number)
+            }
+        }
+    }
+}
