@@ -61,8 +61,19 @@ extension CKDatabase {
             zip(records, opened).filter { $1.unreadable.values.contains(.damaged) }.map { $0.0.zoneID.zoneName })
         for zone in vain.sorted() {
             guard let before = opener.zones[zone]?.keys else { continue }
-            let keys = try? await account.encryptedZones.keysForReading(
-                zone: zone, upTo: 1, isOpenVain: true, for: account, options)
+            let keys: ZoneKeys?
+            do throws(CKError) {
+                keys = try await account.encryptedZones.keysForReading(
+                    zone: zone, upTo: 1, isOpenVain: true, for: account, options)
+            } catch {
+                guard let reason = error.unreadableReason else { throw error }
+                // The zone may have other keys, which nobody could ask for: an app that was told of damage would take
+                // the values for lost.
+                for place in opened.indices where records[place].zoneID.zoneName == zone {
+                    opened[place].keysMayBeMissing(for: reason)
+                }
+                continue
+            }
             guard let keys, keys.place != before.place || keys.newest != before.newest else { continue }
             opener.zones[zone]?.keys = keys
             for (place, (zoneID, record)) in records.enumerated() where zoneID.zoneName == zone {

@@ -120,4 +120,11 @@ struct OpenedFields: Sendable {
 
     /// Whether there was nothing to open.
     var isEmpty: Bool { values.isEmpty && secrets.isEmpty && unreadable.isEmpty }
+
+    /// What did not open may have a key that can't be had here.
+    mutating func keysMayBeMissing(for reason: CKRecord.UnreadableReason) {
+        for (key, former) in unreadable where former == .damaged {
+            unreadable[key] = reason == .newerVersion ? .newerVersion : .keyMissing
+        }
+    }
 }
