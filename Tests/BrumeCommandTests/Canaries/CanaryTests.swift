@@ -1,0 +1,191 @@
+internal import BrumeRandom
+internal import BrumeTestKit
+internal import Foundation
+internal import Testing
+
+@testable internal import brume
+
+/// Known secrets, put into every path that encrypted values and their keys take, and looked for in everything that a
+/// server has and says. Values of the plain fields beside them show that the search finds what is there.
+///
+/// Not searched are the devices' own folders, which hold the account's keys as they are (Documentation/Security.md),
+/// and what the key-value store keeps, which is not encrypted.
+@Suite("Secrets of encrypted values", .timeLimit(.minutes(4)))
+struct CanaryTests {
+    @Test("are nowhere in what a server keeps, logs, answers and sends, where the plain values beside them are")
+    func nowhere() async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        let folder = try TestFolder()
+        let data = folder.file("data")
+        let server = try ServerProcess.dev(
+            folder: folder, arguments: ["--data", data, "--metrics-listen", "127.0.0.1:0", "--log-level", "debug"])
+        let account = try CanaryAccount(on: server, seed: seed)
+        try await account.takeAllPaths()
+
+        var search = CanarySearch()
+        // The journal has all of it now, and the snapshot and the backups have it afterwards.
+        search.add("data folder", folder: data)
+        #expect(try server.operate("snapshot").status == 0)
+        let backup = folder.file("backup")
+        #expect(try server.operate("backup", backup + "/").status == 0)
+        #expect(try server.operate("backup", backup + ".brume").status == 0)
+        search.add("data folder later", folder: data)
+        search.add("backup", folder: backup)
+        search.add("backup in one file", Array(try #require(FileManager.default.contents(atPath: backup + ".brume"))))
+        try addAnswers(to: &search, server, account)
+        search.add("memory of the server", try memory(of: server))
+        #expect(server.stop() == 0)
+        search.add("data folder after the stop", folder: data)
+        search.add("log", server.log)
+        search.add("what devices sent", account.transport.sent)
+        search.add("what devices received", account.transport.received)
+        search.add("errors", account.errors.joined(separator: "\n"))
+
+        for found in search.find(account.secrets) {
+            Issue.record("\(found.canary) is in \(found.place) (\(found.form)), seed \(seed)")
+        }
+        try expectPlainValues(of: account, in: search, seed)
+        expectSecrets(of: account)
+        let forms = account.secrets.reduce(0) { $0 + $1.forms.count }
+        print(
+            "canaries: \(account.secrets.count) secrets in \(forms) forms are in none of \(search.places.count) places "
+                + "with \(search.byteCount) bytes; \(account.plain.count) plain values are where they must be")
+    }
+
+    /// The search finds what is there: each plain value in each place that has records, and an account's name, which is
+    /// no secret, in what is said of accounts.
+    private func expectPlainValues(
+        of account: CanaryAccount, in search: CanarySearch, _ seed: UInt64
+    ) throws {
+        // Values that were replaced are in the journal and on the wire alone.
+        let replaced: Set = ["a value that is replaced", "the winner of a conflict"]
+        let now = [
+            "data folder: journal", "data folder later: what is in snapshots", "backup: what is in snapshots",
+            "export", "what devices sent", "what devices received",
+        ]
+        let found = Dictionary(grouping: search.find(account.plain)) { $0.canary }.mapValues { Set($0.map(\.place)) }
+        for value in account.plain {
+            let places = replaced.contains(value.name) ? ["data folder: journal", "what devices sent"] : now
+            for place in places where found[value.name]?.contains(place) != true {
+                Issue.record("\(value.name) is not in \(place), where it must be; seed \(seed)")
+            }
+        }
+        let name = Set(search.find([Canary("the account's name", text: account.name)]).map(\.place))
+        #expect(name.isSuperset(of: ["accounts", "data folder: accounts"]), "\(name.sorted())")
+        for (place, text) in [
+            ("figures", "brume_"), ("log", "figures over HTTP"), ("schema", "ENCRYPTED STRING"),
+            ("errors", "no such zone"),
+            ("memory of the server", "secret_text"), ("statistics", "Records.Modify"), ("health", "serving"),
+        ] {
+            let parts = search.places[place] ?? []
+            #expect(parts.contains { String(decoding: $0, as: UTF8.self).contains(text) }, "\(place)")
+        }
+    }
+
+    /// What was looked for is what devices have: values as they read them, and the keys in their folders.
+    private func expectSecrets(of account: CanaryAccount) {
+        var search = CanarySearch()
+        search.add("values", account.readValues.joined(separator: "\n"))
+        search.add("folders", folder: account.stateFolders)
+        let found = Set(search.find(account.secrets).map(\.canary))
+        let replaced = ["a value that is replaced", "the winner of a conflict", "the loser of a conflict"]
+        for path in account.savedPaths where !replaced.contains(path) {
+            #expect(found.contains(path), "no device reads \(path)")
+        }
+        #expect(found.contains("a device's seed"))
+        let names = Set(account.secrets.map(\.name))
+        #expect(names.isSuperset(of: ["an identity's seed", "a zone's key 1", "a zone's key 2"]), "\(names.sorted())")
+    }
+
+    private func addAnswers(
+        to search: inout CanarySearch, _ server: ServerProcess, _ account: CanaryAccount
+    ) throws {
+        for (place, words) in [
+            ("accounts", ["account", "list"]), ("accounts", ["account", "list", "--json"]),
+            ("accounts", ["account", "show", account.name, "--json"]),
+            ("containers", ["containers", "list", "--json"]),
+            ("statistics", ["stats"]), ("statistics", ["stats", "--json"]), ("health", ["health", "--json"]),
+            ("schema", ["schema", "export", "--container", "iCloud.faults", "--environment", "development"]),
+        ] {
+            let run = try CommandRun(words + ["--data", server.dataFolder], in: server.folder)
+            #expect(run.status == 0, "\(words): \(run.errors)")
+            search.add(place, run.output.joined(separator: "\n") + run.errors)
+        }
+        let environment = [
+            "BRUME_SERVER": server.address, "BRUME_CA": server.caPath, "BRUME_TOKEN": account.token,
+            "BRUME_CONTAINER": "iCloud.faults", "BRUME_STATE": server.folder.file("state-export"),
+        ]
+        for words in [
+            ["export", "-"], ["changes", "Diary", "--json"], ["records", "query", "--type", "Page", "--zone", "Diary"],
+        ] {
+            let run = try CommandRun(words, environment: environment, in: server.folder)
+            #expect(run.status == 0, "\(words): \(run.errors)")
+            search.add(words[0], run.output.joined(separator: "\n") + run.errors)
+        }
+        let line = try #require(server.log.split(separator: "\n").first { $0.contains("figures over HTTP") })
+        let port = try #require(line.split(separator: ":").last)
+        for path in ["metrics", "livez", "readyz"] {
+            let file = server.folder.file(path)
+            let request = "GET /\(path) HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n"
+            _ = try Tool.run([
+                "bash", "-c",
+                "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; timeout 60 cat <&3 >\(file)",
+            ])
+            search.add("figures", Array(try #require(FileManager.default.contents(atPath: file))))
+        }
+    }
+
+    /// What a core dump of the server would hold: all that it can write to.
+    private func memory(of server: ServerProcess) throws -> [UInt8] {
+        let maps = try String(contentsOfFile: "/proc/\(server.pid)/maps", encoding: .utf8)
+        let file = try #require(FileHandle(forReadingAtPath: "/proc/\(server.pid)/mem"))
+        defer { try? file.close() }
+        var memory: [UInt8] = []
+        for line in maps.split(separator: "\n") {
+            let words = line.split(separator: " ", omittingEmptySubsequences: true)
+            guard words.count >= 2, words[1].hasPrefix("rw") else { continue }
+            let ends = words[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
+            guard ends.count == 2 else { continue }
+            try file.seek(toOffset: ends[0])
+            guard let part = try? file.read(upToCount: Int(ends[1] - ends[0])) else { continue }
+            if part.contains(where: { $0 != 0 }) { memory += part }
+        }
+        return memory
+    }
+
+    @Test("are found by the search in every form that it knows, wherever they stand")
+    func control() throws {
+        var generator = SeededGenerator(seed: 1)
+        let text = Canary.text(&generator)
+        let bytes = (0..<48).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let number = Int64.random(in: .min...(.min / 2), using: &generator)
+        let canaries = [
+            Canary("text", text: text), Canary("bytes", bytes: bytes), Canary("number", number: number),
+            Canary("double", number: 0.123_456_789_012),
+        ]
+        for canary in canaries {
+            for form in canary.forms {
+                var search = CanarySearch()
+                search.add("here", [1, 2, 3] + form.bytes + [4, 5])
+                #expect(search.find([canary]).contains { $0.form == form.name }, "\(canary.name) \(form.name)")
+            }
+        }
+        // As others encode it: behind any number of bytes, cut off behind, and within words of their own.
+        for offset in 0..<6 {
+            for form in [Array(text.utf8), bytes] {
+                var search = CanarySearch()
+                search.add("here", Data([UInt8](repeating: 7, count: offset) + form + [9]).base64EncodedString())
+                #expect(!search.find(Array(canaries[0...1])).isEmpty, "base64 behind \(offset)")
+            }
+        }
+        for encoding in [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf8] {
+            var search = CanarySearch()
+            search.add("here", Array(try #require("x\(text.prefix(30))".data(using: encoding))))
+            #expect(!search.find([canaries[0]]).isEmpty, "\(encoding)")
+        }
+        var search = CanarySearch()
+        search.add("here", Array(text.utf8.dropFirst(1).dropLast(1)))
+        search.add("here", [0, 0])
+        #expect(search.find([canaries[0]]).isEmpty && search.byteCount == 58)
+    }
+}
