@@ -15,6 +15,8 @@ struct AnswerFilter: ~Copyable {
     /// The bytes are no frames: they pass as they are.
     private var isBroken = false
 
+    /// The frames of a device that say which calls wait for answers.
+    private static let types: Set<FrameType> = [.call, .message, .cancel]
     /// The methods about which there are lies.
     private static let methods: Set<Method> = [
         .recordsModify, .recordsFetch, .recordsChanges, .recordsQuery, .databasesChanges, .statementsAppend,
@@ -29,7 +31,7 @@ struct AnswerFilter: ~Copyable {
             try bytes.withUnsafeBytes { bytes in
                 Result { () throws(FrameError) in
                     try sent.read(bytes) { header, payload in
-                        if header.type == .call || header.type == .message { frames.append((header, Array(payload))) }
+                        if Self.types.contains(header.type) { frames.append((header, Array(payload))) }
                         return true
                     }
                 }
@@ -39,6 +41,9 @@ struct AnswerFilter: ~Copyable {
         }
         for (header, payload) in frames {
             switch header.type {
+            case .cancel:
+                opened[header.stream] = nil
+                calls[header.stream] = nil
             case .call:
                 let call = payload.withUnsafeBytes { try? coder.decodeCall($0) }
                 if let method = call?.method, Self.methods.contains(method) { opened[header.stream] = method }

@@ -13,13 +13,19 @@ struct AccountKeyLieTests {
         #expect(
             await failure { try await diary.laptop.container.encryptionDevices() }?.code
                 == .accountTemporarilyUnavailable)
+        // No keys are made for those that the server shows.
+        #expect(
+            await failure { try await diary.laptop.container.replaceRecoveryCode() }?.code
+                == .accountTemporarilyUnavailable)
         let plain = try await diary.fetched()
         plain["number"] = 1
         try await diary.laptop.privateCloudDatabase.save(plain)
     }
 
-    private func isWhole(_ diary: LiedDiary) async throws {
+    /// The account has its devices and no other ones, which read what was saved.
+    private func isWhole(_ diary: LiedDiary, deviceCount: Int = 2) async throws {
         #expect(try await diary.laptop.container.encryptionStatus() == .available)
+        #expect(try await diary.laptop.container.encryptionDevices().count == deviceCount)
         try await diary.save("after", by: diary.laptop)
         for device in [diary.phone, diary.laptop] {
             try await diary.isRead(by: device)
@@ -55,7 +61,7 @@ struct AccountKeyLieTests {
             #expect(try await tablet.container.encryptionStatus() == .noKeys(.notEnrolled))
             try await tablet.container.useRecoveryCode(code)
             try await diary.isRead(by: tablet)
-            try await isWhole(diary)
+            try await isWhole(diary, deviceCount: 3)
         }
     }
 
@@ -100,10 +106,10 @@ struct AccountKeyLieTests {
             // The code of the fork lets nobody in.
             let tablet = try diary.server.device(of: "ada")
             #expect(await failure { try await tablet.container.useRecoveryCode(code) }?.code == .invalidArguments)
-            // A person decides: the phone's code lets the laptop in.
+            // A person decides: the phone's code lets the laptop in, with other keys than those that it had.
             try await diary.laptop.container.useRecoveryCode(
                 try await diary.phone.container.replaceRecoveryCode().text)
-            try await isWhole(diary)
+            try await isWhole(diary, deviceCount: 3)
         }
     }
 
@@ -136,7 +142,7 @@ struct AccountKeyLieTests {
             #expect(try await tablet.container.encryptionStatus() == .conflict)
             try await tablet.container.useRecoveryCode(code)
             try await diary.isRead(by: tablet)
-            try await isWhole(diary)
+            try await isWhole(diary, deviceCount: 3)
         }
     }
 

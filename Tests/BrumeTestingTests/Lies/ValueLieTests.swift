@@ -170,6 +170,34 @@ struct ValueLieTests {
         }
     }
 
+    @Test("that were changed hold nothing up in a sync engine, and are fetched again by their ids")
+    func syncEngine() async throws {
+        try await LiedDiary.run { diary in
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: diary.laptop, automaticallySync: false)
+            let lies: [ServerLie] = [
+                .swapsFields("text", "title", of: diary.page), .lengthensField("text", of: diary.id("second")),
+            ]
+            var rules: [ScriptRule] = []
+            for lie in lies { rules.append(try await diary.server.lie(lie, to: diary.laptop)) }
+            for name in ["second", "third"] { try await diary.save(name) }
+            try await engine.fetchChanges()
+            let (page, second) = (delegate.records[diary.page], delegate.records[diary.id("second")])
+            #expect(page?.unreadableFields == ["text": .damaged, "title": .damaged])
+            #expect(second?.unreadableFields == ["text": .damaged])
+            #expect(second?.encryptedValues["title"] == "secret title of second")
+            #expect(delegate.records[diary.id("third")]?.unreadableFields == [:])
+            // What the engine sends of them leaves their encrypted fields alone.
+            let record = try #require(second)
+            record["number"] = 1
+            delegate.save([record], with: engine)
+            try await engine.sendChanges()
+            for rule in rules { rule.remove() }
+            for name in ["page", "second", "third"] { try await diary.isRead(name, by: diary.laptop) }
+            #expect(try await diary.fetched("second", by: diary.phone)["number"] == 1)
+        }
+    }
+
     @Test("that a device was lied to about are kept by what it saves, and come back with the truth")
     func saving() async throws {
         try await LiedDiary.run { diary in

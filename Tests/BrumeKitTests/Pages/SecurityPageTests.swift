@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+/// Documentation/Security.md names tests by their sentences. A sentence that no test has any more proves nothing.
+@Suite("The page about security")
+struct SecurityPageTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../../"
+    /// The files with the tests, by the letters that the page has for them.
+    private static let files = [
+        "V": "Tests/BrumeTestingTests/Lies/ValueLieTests.swift",
+        "Z": "Tests/BrumeTestingTests/Lies/ZoneKeyLieTests.swift",
+        "A": "Tests/BrumeTestingTests/Lies/AccountKeyLieTests.swift",
+        "L": "Tests/BrumeKitTests/Encryption/LyingServerTests.swift",
+        "R": "Tests/BrumeKitTests/Encryption/ZoneRingTests.swift",
+    ]
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOfFile: root + path, encoding: .utf8)
+    }
+
+    @Test("names a test for each lie of a server, and each test of a server that lies")
+    func proofs() throws {
+        let lines = try Self.text("Documentation/Security.md").split(separator: "\n")
+        let table = lines.drop { !$0.hasPrefix("| lie |") }.dropFirst(2).prefix { $0.hasPrefix("|") }
+        #expect(table.count > 10)
+        let tests = try Self.files.mapValues { file in
+            try Self.text(file).matches(of: /@Test\(\s*"([^"]+)"/).map { String($0.1) }
+        }
+        var named: [String: Set<String>] = [:]
+        for row in table {
+            let proof = row.split(separator: "|").last ?? ""
+            let groups = proof.matches(of: /\[([A-Z])\] ([^\[]+)/)
+            #expect(!groups.isEmpty, "no test is named for: \(row.prefix(80))")
+            for group in groups {
+                let sentences = group.2.split(separator: "·").map {
+                    $0.trimmingCharacters(in: CharacterSet(charactersIn: "; "))
+                }
+                for sentence in sentences {
+                    let test = tests[String(group.1)]?.first { $0.hasPrefix(sentence) }
+                    #expect(test != nil, "no test of \(group.1) begins with: \(sentence)")
+                    named[String(group.1), default: []].insert(test ?? "")
+                }
+            }
+        }
+        // What the page says elsewhere: older values of a field are genuine.
+        named["V", default: []].insert(
+            "that are older than others of their record are read: they are genuine, and nothing says that newer ones exist"
+        )
+        for letter in ["V", "Z", "A"] {
+            for test in tests[letter] ?? [] where named[letter]?.contains(test) != true {
+                Issue.record("the page does not name: \(test)")
+            }
+        }
+    }
+}
