@@ -2,6 +2,7 @@ internal import BrumeEncryption
 internal import BrumeRandom
 internal import BrumeTestKit
 internal import Foundation
+internal import Testing
 
 @testable internal import BrumeKit
 
@@ -136,6 +137,7 @@ final class CanaryAccount {
         try await engine(database)
         try await trees(database)
         try await refusals(database)
+        try commands(code)
         try await keys(phone, laptop)
     }
 
@@ -215,6 +217,36 @@ final class CanaryAccount {
         }
     }
 
+    /// The command line as a device, which says on its standard errors what went wrong.
+    private func commands(_ code: String) throws {
+        let environment = self.environment.merging(["BRUME_STATE": stateFolders + "/commands"]) { $1 }
+        func run(_ words: String..., input: String = "") throws -> CommandRun {
+            let run = try CommandRun(words, environment: environment, input: input, in: server.folder)
+            errors.append(run.errors)
+            return run
+        }
+        #expect(try run("key", "use", input: code).status == 0)
+        let (path, save) = ("a command's record", ["records", "save", "Diary", "command", "--type", "Page"])
+        savedPaths.append(path)
+        let saved = try CommandRun(
+            save + ["--encrypted", "secret=\(secret(path))", "open=\(open(path))"], environment: environment,
+            in: server.folder)
+        #expect(saved.status == 0, "\(saved.errors)")
+        errors.append(saved.errors)
+        let refused = secret("a command's zone that does not exist")
+        #expect(try run("records", "save", "Nowhere", "x", "--type", "T", "--encrypted", "a=\(refused)").status != 0)
+        let mixed = secret("a command's field that is plain")
+        #expect(try run("records", "save", "Diary", "y", "--type", "Page", "--encrypted", "open=\(mixed)").status != 0)
+    }
+
+    /// What a command needs to be a device of the account; its folder aside.
+    var environment: [String: String] {
+        [
+            "BRUME_SERVER": server.address, "BRUME_CA": server.caPath, "BRUME_TOKEN": token,
+            "BRUME_CONTAINER": "iCloud.faults",
+        ]
+    }
+
     /// Keys of the account, its devices and its zones, before and after a device was removed.
     private func keys(_ phone: CKContainer, _ laptop: CKContainer) async throws {
         try await takeKeys(of: phone)
@@ -257,23 +289,5 @@ final class CanaryAccount {
             Canary("a recovery code without hyphens", text: text.replacing("-", with: "")),
             Canary("a recovery code's secret", bytes: try! BrumeEncryption.RecoveryCode(text).secret.copyBytes()),
         ]
-    }
-}
-
-/// Sends the records that it has.
-private final class CanaryEngineDelegate: CKSyncEngineDelegate {
-    let records: [CKRecord.ID: CKRecord]
-
-    init(_ records: [CKRecord]) {
-        self.records = Dictionary(uniqueKeysWithValues: records.map { ($0.recordID, $0) })
-    }
-
-    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {}
-
-    func nextRecordZoneChangeBatch(
-        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
-    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
-        let pending = syncEngine.state.pendingRecordZoneChanges
-        return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: pending) { records[$0] }
     }
 }
