@@ -99,7 +99,7 @@ let package = Package(
             dependencies: [
                 "CAllocations",
                 "BrumeLock", "BrumeRandom", "BrumeTestKit", "BrumeKit", "BrumeService", "BrumeServer", "BrumeStore",
-                "BrumeSystem", "BrumeProtocol", "BrumeRecord", "BrumeModel",
+                "BrumeSystem", "BrumeProtocol", "BrumeRecord", "BrumeModel", "BrumeEncryption",
             ],
             path: "Benchmarks/Store", swiftSettings: settings),
         // Apps as their developers would write them. BrumeKit is named so that a change of it builds them again: what
