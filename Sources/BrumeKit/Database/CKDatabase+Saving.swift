@@ -371,7 +371,12 @@ extension OutgoingRecord {
                 saved, fieldsOmitted: result.fieldsOmitted, of: self, context: context, opened: opened)
             return .success(answer)
         case .failure(let error):
-            let serverRecord = error.decodedServerRecord.flatMap { record in
+            let shown = error.decodedServerRecord
+            // An app merges it into its own: the values of another record would become this one's.
+            if let shown, shown.system.name != record.recordID.recordName {
+                return .failure(.malformedResponse("the record in the way of a save is another one"))
+            }
+            let serverRecord = shown.flatMap { record in
                 CKRecord.make(
                     record, zoneID: zoneID, context: context, contents: AssetContents(),
                     opened: opener?.open(record, in: zoneID) ?? OpenedFields())

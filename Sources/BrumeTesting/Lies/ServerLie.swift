@@ -17,6 +17,8 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         /// The value of this record's field, as the server has it when the lie begins, in another record.
         case copy(String, from: CKRecord.ID, account: String?, to: CKRecord.ID)
         case recordType(String, of: CKRecord.ID)
+        /// A record as the server has it when the lie begins, in the place of another.
+        case record(CKRecord.ID, insteadOf: CKRecord.ID)
         case zoneKeys(KeysLie, zone: String)
         case accountKeys(KeysLie)
         case staleKeys(zone: String)
@@ -103,6 +105,15 @@ extension ServerLie {
     /// A field's encrypted value has a byte more at its end. The field is `damaged`.
     public static func lengthensField(_ key: CKRecord.FieldKey, of recordID: CKRecord.ID) -> ServerLie {
         ServerLie("\(key) of \(recordID.recordName) has a byte more", .field(.lengthen(key), of: recordID))
+    }
+
+    /// Another record of the same zone, whole and with its name, stands wherever a record belongs.
+    ///
+    /// A fetch of the record by its id, a save of it, and a conflict are `internalError`: an app must not take one for
+    /// the other. In pages of changes and in queries the record is missing, and the other one is there as it is.
+    public static func showsRecord(_ other: CKRecord.ID, insteadOf recordID: CKRecord.ID) -> ServerLie {
+        ServerLie(
+            "\(other.recordName) stands for \(recordID.recordName)", .record(other, insteadOf: recordID))
     }
 
     /// A record is of another type. All its encrypted fields are `damaged`.

@@ -38,6 +38,11 @@ extension TestServer {
                 let value = try await storedValue(key, of: source, in: owner ?? account.name)
                 parts.append(.field(.value(key, value), of: target))
             case .recordType(let type, let id): parts.append(.recordType(type, of: id))
+            case .record(let other, let id):
+                guard let record = try await storedRecord(other, in: try privateDatabase(of: account.name)) else {
+                    throw TestServerError("\(account.name) has no record \(other.recordName) that a lie could show")
+                }
+                parts.append(.record(record.bytes, insteadOf: id))
             case .zoneKeys(let keys, let zone):
                 parts.append(.zoneKeys(ToldKeys(keys) { _ in strangers.ringEntry(zone: zone) }, zone: zone))
             case .accountKeys(let keys):
@@ -66,7 +71,9 @@ extension TestServer {
     }
 
     private func storedValue(_ key: String, of id: CKRecord.ID, in account: String) async throws -> FieldValue {
-        if let value = try await storedRecord(id, in: try privateDatabase(of: account))?.fields[key] { return value }
+        if let value = try await storedRecord(id, in: try privateDatabase(of: account))?.record.fields[key] {
+            return value
+        }
         throw TestServerError("\(account) has no field \(key) in a record \(id.recordName) that a lie could show")
     }
 }

@@ -20,6 +20,7 @@ struct ToldLie: Sendable {
     enum Part: Sendable {
         case field(FieldLie, of: CKRecord.ID)
         case recordType(String, of: CKRecord.ID)
+        case record([UInt8], insteadOf: CKRecord.ID)
         case zoneKeys(ToldKeys, zone: String)
         case accountKeys(ToldKeys)
         case zoneIsGone(ZoneID, ZoneDeletionReason)
@@ -51,6 +52,7 @@ struct ToldLie: Sendable {
             }
         case .recordType(let type, let id):
             try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingType(type, of: bytes) }
+        case .record(let other, let id): try toldRecord(id, answer, to: call) { _, _ in other }
         case .zoneKeys(let keys, let zone): try toldRing(keys, zone, answer, to: call)
         case .accountKeys(let keys): try toldStatements(keys, answer, to: call)
         case .zoneIsGone(let zone, let reason): try toldDeletion(of: zone, reason, answer, to: call)

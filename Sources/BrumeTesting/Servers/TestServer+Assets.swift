@@ -71,7 +71,7 @@ extension TestServer {
         _ key: CKRecord.FieldKey, _ index: Int, _ recordID: CKRecord.ID, _ account: String?
     ) async throws -> (Asset, DatabaseID) {
         let id = try account.map { try privateDatabase(of: $0) } ?? database(.public, owner: "")
-        guard let record = try await storedRecord(recordID, in: id) else {
+        guard let (record, _) = try await storedRecord(recordID, in: id) else {
             throw TestServerError(
                 "the server has no record \(recordID.recordName) in the zone \(recordID.zoneID.zoneName) of "
                     + (account.map { "\($0)'s private database" } ?? "the public database"))

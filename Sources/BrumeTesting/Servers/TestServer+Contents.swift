@@ -66,12 +66,14 @@ extension TestServer {
         }
     }
 
-    /// A record as the server has it; nil where there is none.
-    func storedRecord(_ recordID: CKRecord.ID, in id: DatabaseID) async throws -> Record? {
+    /// A record as the server has it, decoded and as it is; nil where there is none.
+    func storedRecord(
+        _ recordID: CKRecord.ID, in id: DatabaseID
+    ) async throws -> (record: Record, bytes: [UInt8])? {
         let zone = try await contents(id).zones.first { $0.id.name == recordID.zoneID.zoneName }
         for bytes in zone?.records ?? [] {
             let record = bytes.withUnsafeBytes { try? StoredRecord.decode($0) }
-            if let record, record.system.name == recordID.recordName { return record }
+            if let record, record.system.name == recordID.recordName { return (record, bytes.array) }
         }
         return nil
     }

@@ -63,11 +63,16 @@ struct LiedDiary {
 
     /// The server's record that a save of an outdated one is answered with.
     private func conflict(of device: TestDevice) async throws -> CKRecord? {
-        let outdated = CKRecord(recordType: "Page", recordID: page)
-        outdated["color"] = "green"
-        let error = await failure { try await device.privateCloudDatabase.save(outdated) }
+        let error = await failureOfOutdatedSave(by: device)
         #expect(error?.code == .serverRecordChanged)
         return error?.serverRecord
+    }
+
+    /// The error of a save of the page in a version that the server does not have any more.
+    func failureOfOutdatedSave(by device: TestDevice) async -> CKError? {
+        let outdated = CKRecord(recordType: "Page", recordID: page)
+        outdated["color"] = "green"
+        return await failure { try await device.privateCloudDatabase.save(outdated) }
     }
 
     /// All that was encrypted is read.

@@ -59,6 +59,29 @@ struct ValueLieTests {
         }
     }
 
+    @Test("of another record that comes in the place of the one asked for are an error, and no app merges them")
+    func otherRecord() async throws {
+        try await LiedDiary.run { diary in
+            try await diary.save("other")
+            let newer = try await diary.fetched(by: diary.phone)
+            newer["number"] = 1
+            try await diary.phone.privateCloudDatabase.save(newer)
+            let lie = ServerLie.showsRecord(diary.id("other"), insteadOf: diary.page)
+            let rule = try await diary.server.lie(lie, to: diary.laptop)
+            #expect(await failure { try await diary.fetched() }?.code == .internalError)
+            let conflict = await diary.failureOfOutdatedSave(by: diary.laptop)
+            #expect(conflict?.code == .internalError)
+            #expect(conflict?.serverRecord == nil, "a merge would take it for the one that was saved, or trap")
+            let changes = try await diary.laptop.privateCloudDatabase.recordZoneChanges(
+                inZoneWith: diary.zone.zoneID, since: nil)
+            let names = changes.modificationResultsByID.keys.map { $0.recordName }
+            #expect(names == ["other"])
+            rule.remove()
+            for name in ["page", "other"] { try await diary.isRead(name, by: diary.laptop) }
+            #expect(try await diary.fetched()["number"] == 1)
+        }
+    }
+
     @Test("of a record that is said to be of another type are damaged")
     func type() async throws {
         try await LiedDiary.run { diary in
