@@ -35,7 +35,7 @@ extension ServerLie {
     }
 
     /// A zone has keys that the server made, in the name of the device's account. Nothing is encrypted or opened with
-    /// them: saves of encrypted values fail with `internalError`, since no honest server answers so.
+    /// them: saves of encrypted values fail with `accountTemporarilyUnavailable`.
     public static func showsStrangersKeys(ofZone zoneID: CKRecordZone.ID) -> ServerLie {
         ServerLie("keys of \(zoneID.zoneName) are a stranger's", .zoneKeys(.strangers, zone: zoneID.zoneName))
     }

@@ -341,7 +341,10 @@ extension ZoneRingFailure {
         case .newer:
             CKError(.incompatibleVersion, message: "\(zone) were made by a newer version of Brume; update this app")
         case .full: CKError(.limitExceeded, message: "\(zone) were changed as often as they can be; use another zone")
-        case .malformed(let reason): .malformedResponse(reason)
+        case .malformed(let reason):
+            CKError.withoutKeys(
+                "the server's answer about \(zone) can't be used, and nothing is encrypted with it: \(reason); ask its "
+                    + "operator what happened")
         }
     }
 }
