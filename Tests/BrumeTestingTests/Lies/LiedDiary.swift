@@ -72,7 +72,11 @@ struct LiedDiary {
     func failureOfOutdatedSave(by device: TestDevice) async -> CKError? {
         let outdated = CKRecord(recordType: "Page", recordID: page)
         outdated["color"] = "green"
-        return await failure { try await device.privateCloudDatabase.save(outdated) }
+        return await failureOfSave(outdated, by: device)
+    }
+
+    func failureOfSave(_ record: CKRecord, by device: TestDevice) async -> CKError? {
+        await failure { try await device.privateCloudDatabase.save(record) }
     }
 
     /// All that was encrypted is read.

@@ -157,6 +157,30 @@ struct ValueLieTests {
         }
     }
 
+    @Test("in whose place a plain one stands in a conflict are merged as what they are, and go out encrypted")
+    func plainConflict() async throws {
+        try await LiedDiary.run { diary in
+            let policies: [CKRecord.MergePolicy] = [.clientWins, .serverWins]
+            for (number, policy) in policies.enumerated() {
+                let mine = try await diary.fetched()
+                let theirs = try await diary.fetched(by: diary.phone)
+                theirs["number"] = number
+                try await diary.phone.privateCloudDatabase.save(theirs)
+                let lie = ServerLie.showsPlainText("a lie", inField: "text", of: diary.page)
+                let rule = try await diary.server.lie(lie, to: diary.laptop)
+                mine.encryptedValues["text"] = "secret text that was merged"
+                let error = await diary.failureOfSave(mine, by: diary.laptop)
+                let merged = try #require(error?.mergedRecord(policy))
+                try await diary.laptop.privateCloudDatabase.save(merged)
+                rule.remove()
+                let seen = try await diary.fetched(by: diary.phone)
+                let text: String? = seen.encryptedValues["text"]
+                #expect(text?.hasPrefix("secret text") == true && seen["number"] == number, "\(number)")
+                #expect(seen.allKeys().sorted() == ["color", "number"])
+            }
+        }
+    }
+
     @Test("of an earlier life of their zone are damaged in the one that was made anew")
     func formerLife() async throws {
         try await LiedDiary.run { diary in
