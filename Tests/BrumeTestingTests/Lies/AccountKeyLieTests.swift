@@ -2,7 +2,7 @@ import BrumeTesting
 import CloudKit
 import Testing
 
-@Suite("An account's keys on a server that lies", .timeLimit(.minutes(1)))
+@Suite("An account's keys on a server that lies", .timeLimit(.minutes(4)))
 struct AccountKeyLieTests {
     /// The laptop has a conflict: it encrypts nothing, sends nothing plain instead, and reads what it did before.
     private func hasConflict(_ diary: LiedDiary) async throws {

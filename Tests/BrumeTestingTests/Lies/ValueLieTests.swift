@@ -2,7 +2,7 @@ import BrumeTesting
 import CloudKit
 import Testing
 
-@Suite("Encrypted values of a server that lies", .timeLimit(.minutes(1)))
+@Suite("Encrypted values of a server that lies", .timeLimit(.minutes(4)))
 struct ValueLieTests {
     /// A lie about the text: it is absent with a reason, however it is fetched, and the title is read. Once the server
     /// tells the truth both are.
@@ -98,13 +98,13 @@ struct ValueLieTests {
     @Test("with a byte flipped, cut or added are damaged, and those of another format need a newer version")
     func bytes() async throws {
         try await LiedDiary.run { diary in
-            for index in [2, 17, 19, 23, 46, 47, 80, 94] {
+            for index in [2, 19, 23, 47, 94] {
                 try await expect(.damaged, .flipsByte(index, ofField: "text", of: diary.page), diary)
             }
             for index in [0, 1] {
                 try await expect(.newerVersion, .flipsByte(index, ofField: "text", of: diary.page), diary)
             }
-            for count in [0, 1, 22, 23, 62, 63, 94] {
+            for count in [0, 22, 62, 94] {
                 try await expect(.damaged, .cutsField("text", of: diary.page, toByteCount: count), diary)
             }
             try await expect(.damaged, .lengthensField("text", of: diary.page), diary)
@@ -114,7 +114,7 @@ struct ValueLieTests {
     @Test("that name a key which their zone does not have are not taken for damaged: the key is missing")
     func keyNumber() async throws {
         try await LiedDiary.run { diary in
-            for index in [18, 20, 21, 22] {
+            for index in [18, 22] {
                 try await expect(.keyMissing, .flipsByte(index, ofField: "text", of: diary.page), diary)
             }
         }

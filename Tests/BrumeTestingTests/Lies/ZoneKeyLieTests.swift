@@ -3,7 +3,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite("Keys of a zone on a server that lies", .timeLimit(.minutes(1)))
+@Suite("Keys of a zone on a server that lies", .timeLimit(.minutes(4)))
 struct ZoneKeyLieTests {
     /// The zone gets its second key, which the laptop has not seen.
     private func newKey(_ diary: LiedDiary) async throws {
