@@ -7,6 +7,8 @@ enum KeysLie: Sendable {
     case upTo(UInt32)
     /// Behind this one there are those that the device added, and no others.
     case apart(after: UInt32)
+    /// There are some, and one more, of which none comes.
+    case withheld
     /// There is one, of the server's own making.
     case strangers
     /// Behind the genuine ones there is one of the server's own making.
@@ -39,6 +41,7 @@ final class ToldKeys: Sendable {
             let reached = max(number, UInt32(items.count) + number)
             let rest = reached < limit ? [] : own.dropFirst(Int(reached - limit))
             return (items + rest, limit + UInt32(own.count))
+        case .withheld: return ([], page.last + 1)
         case .strangers: return (number == 0 ? [forged(1)] : [], 1)
         case .strangersDevice:
             let isEnd = number + UInt32(page.items.count) == page.last

@@ -22,6 +22,12 @@ extension ServerLie {
             "\(zoneID.zoneName) has keys up to \(number)", .zoneKeys(.upTo(UInt32(number)), zone: zoneID.zoneName))
     }
 
+    /// The server says that a zone has keys, and hands none out. Saves of encrypted values fail with
+    /// `accountTemporarilyUnavailable` where the device has to ask; what it has the keys of it reads.
+    public static func withholdsKeys(ofZone zoneID: CKRecordZone.ID) -> ServerLie {
+        ServerLie("keys of \(zoneID.zoneName) are withheld", .zoneKeys(.withheld, zone: zoneID.zoneName))
+    }
+
     /// From that number on a zone has a history of its own for this device: the keys that it adds are taken, and shown
     /// to it alone.
     ///
@@ -70,6 +76,13 @@ extension ServerLie {
     /// with ``hidesAccountKeys``; one that does not can't see what came later, such as its own removal.
     public static func showsAccountKeys(upTo number: Int) -> ServerLie {
         ServerLie("the account's keys end with \(number)", .accountKeys(.upTo(UInt32(number))))
+    }
+
+    /// The server says that the account has keys, and hands none out. Calls about the account's keys fail with
+    /// `internalError`; in a run of the app that has not seen them before, saves of encrypted values fail with
+    /// `accountTemporarilyUnavailable`, and no value is read.
+    public static var withholdsAccountKeys: ServerLie {
+        ServerLie("the account's keys are withheld", .accountKeys(.withheld))
     }
 
     /// From that change on the account's keys have a history of their own for this device: what it changes is taken,

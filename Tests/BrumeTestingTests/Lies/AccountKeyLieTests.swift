@@ -65,6 +65,26 @@ struct AccountKeyLieTests {
         }
     }
 
+    @Test("that are withheld leave what is to be encrypted pending, and what is encrypted unread, until they are not")
+    func withheld() async throws {
+        try await LiedDiary.run { diary in
+            let laptop = try diary.laptop.relaunched()
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: laptop, automaticallySync: false)
+            let lie = try await diary.server.lie(.withholdsAccountKeys, to: laptop)
+            #expect(await failure { try await laptop.container.encryptionStatus() }?.code == .internalError)
+            #expect(await diary.codeOfSave("more", by: laptop) == .accountTemporarilyUnavailable)
+            #expect(try await diary.fetched(by: laptop).unreadableFields == ["text": .noKeys, "title": .noKeys])
+            delegate.save([diary.record("pending")], with: engine)
+            await #expect(throws: CKError.self) { try await engine.sendChanges() }
+            #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(diary.id("pending"))])
+            lie.remove()
+            try await engine.sendChanges()
+            try await diary.isRead("pending", by: diary.phone)
+            try await diary.isRead(by: try laptop.relaunched())
+        }
+    }
+
     @Test("that are older than those that a device knows are given what is missing, and none goes back to them")
     func older() async throws {
         try await LiedDiary.run { diary in

@@ -160,13 +160,14 @@ struct ZoneKeyLieTests {
         }
     }
 
-    @Test("that are hidden, older or a stranger's keep a sync engine from sending, which sends once they are not")
+    @Test("that are hidden, withheld, older or a stranger's keep a sync engine from sending, until they are not")
     func engine() async throws {
         try await LiedDiary.run { diary in
             try await newKey(diary)
             let zone = diary.zone.zoneID
             let lies: [ServerLie] = [
-                .hidesKeys(ofZone: zone), .showsKeys(ofZone: zone, upTo: 1), .showsStrangersKeys(ofZone: zone),
+                .hidesKeys(ofZone: zone), .withholdsKeys(ofZone: zone), .showsKeys(ofZone: zone, upTo: 1),
+                .showsStrangersKeys(ofZone: zone),
             ]
             for (number, lie) in lies.enumerated() {
                 let tablet = try await tablet(diary)

@@ -50,7 +50,7 @@ final class AccountKeys: Sendable {
         return try await turns.run { () async throws(CKError) in
             // Another operation may have found it meanwhile.
             if let identity = remembered { return identity }
-            switch try await perform(goal, for: account).standing {
+            switch try await perform(goal, for: account, isForValues: true).standing {
             case .available(let identity): return identity
             case .notSetUp: return nil
             case .noKeys(let absence, _): throw AccountKeysFailure.noKeys(absence).error
@@ -98,7 +98,10 @@ final class AccountKeys: Sendable {
         return try await turns.run { () async throws(CKError) in try await perform(goal, for: account) }
     }
 
-    private func perform(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Report {
+    /// - Parameter isForValues: Whether it is for what encrypts, and not for an operation of the app's.
+    private func perform(
+        _ goal: Machine.Goal, for account: AccountBinding, isForValues: Bool = false
+    ) async throws(CKError) -> Report {
         let generation = state.withLock { $0.generation }
         let end = try await driver.run(goal, for: account)
         state.withLock { state in
@@ -110,7 +113,7 @@ final class AccountKeys: Sendable {
             }
         }
         switch end.outcome {
-        case .failed(let failure): throw failure.error
+        case .failed(let failure): throw isForValues ? failure.errorOfValues : failure.error
         case .looked, .code:
             guard let standing = end.standing else { preconditionFailure("an operation ended before it looked") }
             let code: RecoveryCode? = if case .code(let code) = end.outcome { code } else { nil }

@@ -99,6 +99,17 @@ extension AccountKeysFailure {
     }
 }
 
+extension AccountKeysFailure {
+    /// The error of a value that can't be encrypted or decrypted for it. What the server may answer otherwise the next
+    /// time is no reason to give a change up.
+    var errorOfValues: CKError {
+        guard case .malformed(let reason) = self else { return error }
+        return CKError.withoutKeys(
+            "the server's answer about the account's encryption keys can't be used, and nothing is encrypted with it: "
+                + "\(reason); ask its operator what happened")
+    }
+}
+
 extension KeyAbsence {
     fileprivate var sentence: String {
         switch self {
