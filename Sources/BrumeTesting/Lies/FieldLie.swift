@@ -6,6 +6,9 @@ enum FieldLie: Sendable {
     case swap(String, String)
     case value(String, FieldValue)
     case plainText(String, String)
+    /// The first field is said to be of the files of the second one.
+    case files(String, String)
+    case plainFiles(String)
     case flip(String, Int)
     case cut(String, Int)
     case lengthen(String)
@@ -16,7 +19,8 @@ enum FieldLie: Sendable {
             guard case .encrypted(let value)? = fields[key] else { return [:] }
             var bytes = value.bytes
             change(&bytes)
-            return bytes == value.bytes ? [:] : [key: .encrypted(EncryptedValue(value.kind, bytes))]
+            return bytes == value.bytes
+                ? [:] : [key: .encrypted(EncryptedValue(value.kind, bytes, assets: value.assets))]
         }
         switch self {
         case .swap(let first, let second):
@@ -24,6 +28,14 @@ enum FieldLie: Sendable {
             return [first: right, second: left]
         case .value(let key, let value): return fields[key] == nil ? [:] : [key: value]
         case .plainText(let key, let text): return fields[key] == nil ? [:] : [key: .string(text)]
+        case .files(let key, let other):
+            guard case .encrypted(let value)? = fields[key], case .encrypted(let others)? = fields[other],
+                value.assets.count == others.assets.count
+            else { return [:] }
+            return [key: .encrypted(EncryptedValue(value.kind, value.bytes, assets: others.assets))]
+        case .plainFiles(let key):
+            guard case .encrypted(let value)? = fields[key], let first = value.assets.first else { return [:] }
+            return [key: value.kind == .asset ? .asset(first) : .assets(value.assets)]
         case .flip(let key, let index):
             return changed(key) { bytes in
                 if bytes.indices.contains(index) { bytes[index] ^= 1 }

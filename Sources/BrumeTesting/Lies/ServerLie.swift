@@ -107,6 +107,20 @@ extension ServerLie {
         ServerLie("\(key) of \(recordID.recordName) has a byte more", .field(.lengthen(key), of: recordID))
     }
 
+    /// A field with an encrypted file names the stored file of another field. It is `damaged` where the files are not of
+    /// one size, and both are where they are: a content would pass for two.
+    public static func showsFile(
+        ofField other: CKRecord.FieldKey, inField key: CKRecord.FieldKey, of recordID: CKRecord.ID
+    ) -> ServerLie {
+        ServerLie(
+            "\(key) of \(recordID.recordName) is the file of \(other)", .field(.files(key, other), of: recordID))
+    }
+
+    /// A field with an encrypted file is shown as a plain one. It is `notEncrypted`.
+    public static func showsPlainFile(inField key: CKRecord.FieldKey, of recordID: CKRecord.ID) -> ServerLie {
+        ServerLie("the file in \(key) of \(recordID.recordName) is plain", .field(.plainFiles(key), of: recordID))
+    }
+
     /// Another record of the same zone, whole and with its name, stands wherever a record belongs.
     ///
     /// A fetch of the record by its id, a save of it, and a conflict are `internalError`: an app must not take one for

@@ -86,7 +86,7 @@ extension TestServer {
     /// What is there already is overwritten: a record has the fields and the parent that are given, and no others. The
     /// records that are given stay as they are. The script and ``calls(_:)`` don't see it.
     ///
-    /// Encrypted values are encrypted with the account's keys, which are made where there are none: the account's
+    /// Encrypted values, and files with ``Options/encryptsAssets``, are encrypted with the account's keys, which are made where there are none: the account's
     /// devices read them once they are let in, each by any other (``TestDevice/letIn(_:)``). Where a device of the test
     /// made the keys, let another one in before.
     ///
@@ -110,7 +110,7 @@ extension TestServer {
         precondition(scope != .shared, "the shared database holds no records: seed its owners' private databases")
         let device = try seedingDevice(of: account)
         let database = device.container.database(with: scope)
-        if scope == .private, records.contains(where: { !$0.encryptedValues.allKeys().isEmpty }) {
+        if scope == .private, records.contains(where: { isEncrypted($0) }) {
             try await device.takeKeysForSeeding(of: try self.account(account))
         }
         let zones = Set((records.map(\.recordID) + deletedRecordIDs).map(\.zoneID)).filter { $0 != .default }
@@ -130,6 +130,12 @@ extension TestServer {
             for id in ids { try results.deleteResults[id]?.get() }
         }
         return copies
+    }
+
+    /// Whether a device needs the account's keys to save a record.
+    private func isEncrypted(_ record: CKRecord) -> Bool {
+        if !record.encryptedValues.allKeys().isEmpty { return true }
+        return options.encryptsAssets && record.allKeys().contains { record[$0] is CKAsset || record[$0] is [CKAsset] }
     }
 
     /// Saves records, as many at a time as fit into a request.
@@ -160,7 +166,8 @@ extension TestServer {
             let secrets = Set(record.encryptedValues.allKeys())
             for key in Set(former.encryptedValues.allKeys()).union(former.unreadableFields.keys)
             where !secrets.contains(key) && !keys.contains(key) {
-                record.encryptedValues[key] = nil
+                let isFile = former.sealedFields[key].map { !$0.assets.isEmpty } ?? true
+                if isFile { record[key] = nil } else { record.encryptedValues[key] = nil }
             }
             guard former.parent != nil, record.parent == nil else { continue }
             // A record without a version can't take a parent away.

@@ -30,6 +30,10 @@ extension TestServer {
         /// `BrumeConfiguration.automaticSendDelay`. An app that adds changes behind its database's commits may be
         /// tested with less.
         public var automaticSendDelay = BrumeConfiguration().automaticSendDelay
+        /// Whether devices encrypt the files of private records, in zones whose keys are made from now on; see
+        /// `BrumeConfiguration.encryptsAssets`. Then devices of an account have to be let in to see each other's files
+        /// (``TestDevice/letIn(_:)``).
+        public var encryptsAssets = BrumeConfiguration().encryptsAssets
         /// The clock that the server dates records by, and that delays of its script wait for; see
         /// ``TestServer/clock``. Nil: records have the machine's time, and the script has a clock of its own. A
         /// ``TestServerProcess`` ignores it.

@@ -253,6 +253,7 @@ public final class TestServer: Sendable {
                 server: address, caPath: caPath, token: account?.token, container: options.containerIdentifier,
                 environment: options.environment, stateFolder: stateFolder)
             configuration.automaticSendDelay = options.automaticSendDelay
+            configuration.encryptsAssets = options.encryptsAssets
             if let clock { configuration.clock = clock.clock }
             return configuration
         }

@@ -131,6 +131,7 @@ public final class TestServerProcess: Sendable {
                 server: address, caPath: caPath, token: account.token, container: options.containerIdentifier,
                 environment: options.environment, stateFolder: stateFolder)
             configuration.automaticSendDelay = options.automaticSendDelay
+            configuration.encryptsAssets = options.encryptsAssets
             if let clock { configuration.clock = clock.clock }
             return configuration
         }

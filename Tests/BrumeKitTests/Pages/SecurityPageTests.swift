@@ -11,6 +11,8 @@ struct SecurityPageTests {
         "Z": "Tests/BrumeTestingTests/Lies/ZoneKeyLieTests.swift",
         "A": "Tests/BrumeTestingTests/Lies/AccountKeyLieTests.swift",
         "L": "Tests/BrumeKitTests/Encryption/LyingServerTests.swift",
+        "F": "Tests/BrumeKitTests/Assets/EncryptedContentTests.swift",
+        "C": "Tests/BrumeEncryptionTests/AssetCipherTests.swift",
         "R": "Tests/BrumeKitTests/Encryption/ZoneRingTests.swift",
     ]
 

@@ -16,8 +16,10 @@ struct LiedDiary {
         CKRecord.ID(recordName: name, zoneID: (zone ?? self.zone).zoneID)
     }
 
-    static func run(_ body: (LiedDiary) async throws -> Void) async throws {
-        try await TestServer.run { server in
+    static func run(
+        options: TestServer.Options = .init(), _ body: (LiedDiary) async throws -> Void
+    ) async throws {
+        try await TestServer.run(options: options) { server in
             let diary = LiedDiary(
                 server: server, phone: try server.device(of: "ada"), laptop: try server.device(of: "ada"))
             _ = try await diary.phone.privateCloudDatabase.save(diary.zone)

@@ -59,6 +59,51 @@ struct ValueLieTests {
         }
     }
 
+    @Test(
+        "of files that were swapped, changed, shown plain or as another file are absent, and come back with the truth")
+    func files() async throws {
+        var options = TestServer.Options()
+        options.encryptsAssets = true
+        let files = try AssetFiles()
+        try await LiedDiary.run(options: options) { diary in
+            let record = diary.record("album")
+            // Two of one size once they are padded, and one of another.
+            let contents = ["a": Data(repeating: 1, count: 40), "b": Data(repeating: 2, count: 50)]
+            for (key, content) in contents { record[key] = try files.asset(content) }
+            record["c"] = try files.asset(Data(repeating: 3, count: 4_000))
+            try await diary.phone.privateCloudDatabase.save(record)
+            let id = record.recordID
+            func isTrue() async throws {
+                let seen = try await diary.fetched("album")
+                #expect(seen.unreadableFields.isEmpty && seen.content("a") == contents["a"])
+                #expect(seen.content("b") == contents["b"] && seen.content("c")?.count == 4_000)
+            }
+            let lies: [(ServerLie, [CKRecord.FieldKey: CKRecord.UnreadableReason])] = [
+                (.swapsFields("a", "b", of: id), ["a": .damaged, "b": .damaged]),
+                (.flipsByte(60, ofField: "a", of: id), ["a": .damaged]),
+                (.showsFile(ofField: "c", inField: "a", of: id), ["a": .damaged]),
+                (.showsFile(ofField: "b", inField: "a", of: id), ["a": .damaged, "b": .damaged]),
+                (.showsPlainFile(inField: "a", of: id), ["a": .notEncrypted]),
+            ]
+            for (lie, reasons) in lies {
+                let rule = try await diary.server.lie(lie, to: diary.laptop)
+                let seen = try await diary.fetched("album")
+                #expect(seen.unreadableFields == reasons, "\(lie)")
+                for key in ["a", "b", "c"] where reasons[key] != nil { #expect(seen[key] == nil, "\(lie)") }
+                #expect(seen.content("c")?.count == 4_000, "\(lie)")
+                rule.remove()
+                try await isTrue()
+            }
+            // Those that are seeded are encrypted as well.
+            let seeded = diary.record("seeded")
+            seeded["a"] = try files.asset(Data(repeating: 4, count: 10))
+            try await diary.server.seed([seeded], of: "ada")
+            #expect(try await diary.fetched("seeded").content("a") == Data(repeating: 4, count: 10))
+            try await diary.server.seed([diary.record("seeded")], of: "ada")
+            #expect(try await diary.fetched("seeded")["a"] == nil)
+        }
+    }
+
     @Test("of another record that comes in the place of the one asked for are an error, and no app merges them")
     func otherRecord() async throws {
         try await LiedDiary.run { diary in
