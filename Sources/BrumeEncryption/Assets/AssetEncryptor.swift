@@ -1,7 +1,7 @@
 /// Encrypts a file, piece for piece, for one upload.
 ///
-/// An upload that goes on makes the chunks again that the server lacks: they come out as the same bytes, unless the file
-/// changed, which then shows in the whole's checksum.
+/// An upload that goes on makes the chunks again that the server lacks: they come out as the same bytes, unless the
+/// file changed, which then shows in the whole's checksum.
 package struct AssetEncryptor: ~Copyable {
     package let layout: AssetLayout
     private let key: SecretKey

@@ -12,7 +12,8 @@ internal import Foundation
 ///              removed-UUID                 an account's folder that is being removed
 /// ```
 ///
-/// The name is the checksum of a plain content, and that of the secret of an encrypted one, whose file is here decrypted.
+/// The name is the checksum of a plain content, and that of the secret of an encrypted one, whose file is here
+/// decrypted.
 ///
 /// The folder itself is the only index. The first use of a content in a process reads it once and compares its
 /// checksum; after that its size, time and inode tell whether it is still the same, and the checksum is compared again

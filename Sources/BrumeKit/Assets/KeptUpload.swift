@@ -9,8 +9,8 @@ internal import BrumeSystem
 /// STATE/keys/PLACE/uploads/NAME     16 id, 32 key, 16 of the SHA-256 of both
 /// ```
 ///
-/// The name is made of the file's content and of where it goes. A file that is damaged counts as none: the upload begins
-/// anew.
+/// The name is made of the file's content and of where it goes. A file that is damaged counts as none: the upload
+/// begins anew.
 struct KeptUpload: Sendable {
     let id: [UInt8]
     let key: SecretKey

@@ -254,7 +254,8 @@ struct OutgoingZone: Sendable {
     let id: CKRecordZone.ID
     var saves: [OutgoingRecord] = []
     var deletions: [CKRecord.ID] = []
-    /// Whether the server gets no file that is not encrypted; nil as long as that is not known, and no file is uploaded.
+    /// Whether the server gets no file that is not encrypted; nil as long as that is not known, and no file is
+    /// uploaded.
     var encryptsAssets: Bool?
     /// The last entry of the zone's ring, where something is encrypted with it.
     var ringEntryHash: [UInt8] = []

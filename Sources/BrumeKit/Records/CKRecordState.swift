@@ -75,7 +75,8 @@ struct CKRecordState: Sendable {
         self.base = base
     }
 
-    /// The fields of an answer, and apart from them those that are encrypted. Assets that are open are fields as others.
+    /// The fields of an answer, and apart from them those that are encrypted. Assets that are open are fields as
+    /// others.
     ///
     /// - Parameter contents: Gets what opens these.
     private static func split(

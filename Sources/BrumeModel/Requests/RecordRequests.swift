@@ -51,8 +51,8 @@ package struct ZoneModification<Fields: Equatable & Sendable>: Equatable, Sendab
     package var deletions: [String]
     /// What the saves of shares say beside their fields, by record name: apart from the saves, since few have any.
     package var shares: [String: ShareSave] = [:]
-    /// The hash of the last entry of the zone's ring that the client encrypted with: 32 bytes, or empty where it does not
-    /// say. Keys of two rings have the same numbers.
+    /// The hash of the last entry of the zone's ring that the client encrypted with: 32 bytes, or empty where it does
+    /// not say. Keys of two rings have the same numbers.
     package var ringEntryHash: [UInt8] = []
     /// Errors, by record name, for deletions that a server's interceptor refused. Not on the wire.
     package var refusedDeletions: [String: ServiceError] = [:]

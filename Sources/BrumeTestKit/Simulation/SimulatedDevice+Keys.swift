@@ -64,8 +64,8 @@ extension SimulatedDevice {
         }
     }
 
-    /// Checks that what was saved was encrypted with the ring that the zone had then: one that was made anew has keys of
-    /// the same numbers.
+    /// Checks that what was saved was encrypted with the ring that the zone had then: one that was made anew has keys
+    /// of the same numbers.
     func checkRing(
         of save: RecordSave<DecodedFields>, in modification: ZoneModification<DecodedFields>,
         meant: OperationRequest, since sight: CommitHistory.Sight
@@ -79,8 +79,8 @@ extension SimulatedDevice {
         if !isTrue { simulation.violated("I17: \(save.name) of \(zone) was saved with the key of another ring") }
     }
 
-    /// The hash of a ring's last entry that a save names: mostly what the device knows, or none, and now and then another
-    /// one, which the server has to refuse.
+    /// The hash of a ring's last entry that a save names: mostly what the device knows, or none, and now and then
+    /// another one, which the server has to refuse.
     func randomRingEntryHash(in zone: String) -> [UInt8] {
         guard let known = replica.ringEntryHashes[zone], !generator.oneIn(4) else { return [] }
         return generator.oneIn(24) ? known.reversed() : known

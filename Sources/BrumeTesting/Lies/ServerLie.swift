@@ -107,8 +107,8 @@ extension ServerLie {
         ServerLie("\(key) of \(recordID.recordName) has a byte more", .field(.lengthen(key), of: recordID))
     }
 
-    /// A field with an encrypted file names the stored file of another field. It is `damaged` where the files are not of
-    /// one size, and both are where they are: a content would pass for two.
+    /// A field with an encrypted file names the stored file of another field. It is `damaged` where the files are not
+    /// of one size, and both are where they are: a content would pass for two.
     public static func showsFile(
         ofField other: CKRecord.FieldKey, inField key: CKRecord.FieldKey, of recordID: CKRecord.ID
     ) -> ServerLie {

@@ -86,9 +86,9 @@ extension TestServer {
     /// What is there already is overwritten: a record has the fields and the parent that are given, and no others. The
     /// records that are given stay as they are. The script and ``calls(_:)`` don't see it.
     ///
-    /// Encrypted values, and files with ``Options/encryptsAssets``, are encrypted with the account's keys, which are made where there are none: the account's
-    /// devices read them once they are let in, each by any other (``TestDevice/letIn(_:)``). Where a device of the test
-    /// made the keys, let another one in before.
+    /// Encrypted values, and files with ``Options/encryptsAssets``, are encrypted with the account's keys, which are
+    /// made where there are none: the account's devices read them once they are let in, each by any other
+    /// (``TestDevice/letIn(_:)``). Where a device of the test made the keys, let another one in before.
     ///
     /// ```swift
     /// try await server.seed([list, note], of: "ada")

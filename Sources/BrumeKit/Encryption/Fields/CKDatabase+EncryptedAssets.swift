@@ -4,8 +4,9 @@ internal import BrumeModel
 extension CKDatabase {
     /// Whether the server gets files of a zone's records only as this device has encrypted them.
     ///
-    /// The zone's ring says so, or, in a zone that has none, ``BrumeConfiguration/encryptsAssets``: then it gets one. What
-    /// this device has kept of a ring counts, whatever the server says of the zone since: that it was deleted, for one.
+    /// The zone's ring says so, or, in a zone that has none, ``BrumeConfiguration/encryptsAssets``: then it gets one.
+    /// What this device has kept of a ring counts, whatever the server says of the zone since: that it was deleted, for
+    /// one.
     ///
     /// - Throws: What ``EncryptedZones/keysForWriting(zone:isStale:for:_:)`` throws.
     func encryptsAssets(
@@ -20,7 +21,8 @@ extension CKDatabase {
                 let keys = try await zones.keysForReading(zone: name, upTo: 1, for: account, options)
                 if kept != true, keys?.encryptsAssets != true { return false }
             } catch {
-                // A device that was removed, and knows nothing of the zone's files, saves them as one without keys does.
+                // A device that was removed, and knows nothing of the zone's files, saves them as one without keys
+                // does.
                 guard error.concernsKeys, kept != true else { throw error }
                 return false
             }

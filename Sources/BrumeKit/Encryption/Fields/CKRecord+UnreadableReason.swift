@@ -22,7 +22,7 @@ extension CKRecord {
     /// Brume's addition: the encrypted fields and files that the record has and that can't be read here, each with the
     /// reason.
     ///
-    /// They are missing in ``encryptedValues``, and assets in the record itself. A save leaves them as they are, unless it sets or removes them. Fields
-    /// that were not fetched (`desiredKeys`) are not among them.
+    /// They are missing in ``encryptedValues``, and assets in the record itself. A save leaves them as they are, unless
+    /// it sets or removes them. Fields that were not fetched (`desiredKeys`) are not among them.
     public var unreadableFields: [FieldKey: UnreadableReason] { snapshot.encrypted.unreadable }
 }

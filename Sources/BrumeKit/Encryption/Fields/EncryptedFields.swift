@@ -3,7 +3,8 @@ internal import BrumeModel
 
 /// A record's encrypted fields: what an app sees of them, and what the server has.
 ///
-/// Assets that are encrypted are here with what the server has alone. The app sees them among the record's other fields.
+/// Assets that are encrypted are here with what the server has alone. The app sees them among the record's other
+/// fields.
 ///
 /// One of them that no key opened is none for the app, and no save that neither sets nor removes it touches it.
 struct EncryptedFields: Sendable {

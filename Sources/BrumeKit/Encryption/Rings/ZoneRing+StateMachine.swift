@@ -167,8 +167,8 @@ struct ZoneRingStateMachine: Sendable {
 
     /// Takes a ring that was not known.
     ///
-    /// The ring of a zone that was made anew has to begin with keys of the account that are no older than those that the
-    /// known ring ended with: else a device that was removed since could have made it.
+    /// The ring of a zone that was made anew has to begin with keys of the account that are no older than those that
+    /// the known ring ended with: else a device that was removed since could have made it.
     private mutating func take(_ ring: KnownRing) -> Action {
         if let known = kept.known, isOfIdentity(known), known.chain.head.ring != ring.chain.head.ring,
             let former = ownersStatement(known.chain.head), let first = ownersStatement(ring.chain.entries[0].entry),
