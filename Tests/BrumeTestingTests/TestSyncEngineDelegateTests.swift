@@ -151,7 +151,9 @@ struct TestSyncEngineDelegateTests {
             phone.goOffline()
             let delegate = TestSyncEngineDelegate()
             let engine = delegate.makeEngine(on: phone)
-            let error = await #expect(throws: TestServerError.self) { try await delegate.waitUntilIdle(engine) }
+            let error = await #expect(throws: TestServerError.self) {
+                try await delegate.waitUntilIdle(engine, timeout: .seconds(50))
+            }
             #expect(error?.description.contains("turns of its clock") == true)
         }
     }
