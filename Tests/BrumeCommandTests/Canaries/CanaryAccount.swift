@@ -21,6 +21,10 @@ final class CanaryAccount {
     private(set) var savedPaths: [String] = []
     /// Texts that a device read in the end.
     private(set) var readValues: [String] = []
+    /// What files held that a device fetched.
+    var readFiles: [Data] = []
+    /// What a file of the public database holds.
+    private(set) var plainFiles: [Canary] = []
     /// What errors said.
     private(set) var errors: [String] = []
 
@@ -41,9 +45,17 @@ final class CanaryAccount {
 
     // MARK: Canaries
 
-    private func secret(_ name: String) -> String {
+    func secret(_ name: String) -> String {
         let text = Canary.text(&generator)
         secrets.append(Canary(name, text: text))
+        return text
+    }
+
+    func take(_ secret: Canary) { secrets.append(secret) }
+
+    func openFile(_ name: String) -> String {
+        let text = Canary.text(&generator)
+        plainFiles.append(Canary(name, text: text))
         return text
     }
 
@@ -96,17 +108,18 @@ final class CanaryAccount {
     private func device(_ name: String) -> CKContainer {
         var configuration = server.configuration(token: token)
         configuration.deviceName = secret(name)
+        configuration.encryptsAssets = true
         configuration.stateFolder = stateFolders + "/\(secrets.count)"
         return CKContainer(
             configuration: configuration, transport: .success(transport), registry: SessionRegistry())
     }
 
-    private func record(_ name: String, type: String = "Page", in zone: CKRecordZone? = nil) -> CKRecord {
+    func record(_ name: String, type: String = "Page", in zone: CKRecordZone? = nil) -> CKRecord {
         CKRecord(
             recordType: type, recordID: CKRecord.ID(recordName: name, zoneID: (zone ?? self.zone).zoneID))
     }
 
-    private func page(_ path: String) -> CKRecord {
+    func page(_ path: String) -> CKRecord {
         let page = record(path.replacing(" ", with: "-"))
         page.encryptedValues["secret"] = secret(path)
         page["open"] = open(path)
@@ -115,7 +128,7 @@ final class CanaryAccount {
     }
 
     /// An error that is part of a path.
-    private func fails(_ body: () async throws -> Void) async throws {
+    func fails(_ body: () async throws -> Void) async throws {
         do {
             try await body()
         } catch let error as CKError {
@@ -134,6 +147,7 @@ final class CanaryAccount {
         try await laptop.useRecoveryCode(code)
         try await valuesOfAllKinds(database)
         try await conflicts(database, laptop.privateCloudDatabase)
+        try await files(database, laptop.privateCloudDatabase)
         try await engine(database)
         try await trees(database)
         try await refusals(database)

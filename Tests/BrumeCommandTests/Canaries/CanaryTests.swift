@@ -72,6 +72,9 @@ struct CanaryTests {
                 Issue.record("\(value.name) is not in \(place), where it must be; seed \(seed)")
             }
         }
+        let files = Set(search.find(account.plainFiles).map(\.place))
+        #expect(
+            files.isSuperset(of: ["data folder: assets", "what devices sent", "backup: assets"]), "\(files.sorted())")
         let name = Set(search.find([Canary("the account's name", text: account.name)]).map(\.place))
         #expect(name.isSuperset(of: ["accounts", "data folder: accounts"]), "\(name.sorted())")
         for (place, text) in [
@@ -88,6 +91,7 @@ struct CanaryTests {
     private func expectSecrets(of account: CanaryAccount) {
         var search = CanarySearch()
         search.add("values", account.readValues.joined(separator: "\n"))
+        for file in account.readFiles { search.add("files", Array(file)) }
         search.add("folders", folder: account.stateFolders)
         let found = Set(search.find(account.secrets).map(\.canary))
         let replaced = ["a value that is replaced", "the winner of a conflict", "the loser of a conflict"]
@@ -95,6 +99,8 @@ struct CanaryTests {
             #expect(found.contains(path), "no device reads \(path)")
         }
         #expect(found.contains("a device's seed"))
+        let files = ["a file", "a file in a list", "another file in a list", "a file in the place of another"]
+        #expect(found.isSuperset(of: files), "no device reads some of the files")
         let names = Set(account.secrets.map(\.name))
         #expect(names.isSuperset(of: ["an identity's seed", "a zone's key 1", "a zone's key 2"]), "\(names.sorted())")
     }
