@@ -263,8 +263,9 @@ extension AccountBinding {
                 while let message = try await self.next(stream) {
                     try options.checkDeadline()
                     guard case .content(let bytes) = try self.downloadEvent(message) else { continue }
+                    let before = part.resumableByteCount
                     do throws(AssetError) { try part.append(bytes.array) } catch { throw CKError(error) }
-                    hasMoved()
+                    if part.resumableByteCount > before { hasMoved() }
                     progress(part.receivedByteCount)
                 }
             })

@@ -18,6 +18,9 @@ final class AssetCachePart: Sendable {
     /// How many bytes the server has sent.
     var receivedByteCount: Int { receiver.withLock { $0.receivedByteCount } }
 
+    /// How many of them another stream would not have to send again.
+    var resumableByteCount: Int { receiver.withLock { $0.resumableByteCount } }
+
     /// Whether the server has sent all, whatever it is.
     var isComplete: Bool { UInt64(receivedByteCount) == content.asset.byteCount }
 

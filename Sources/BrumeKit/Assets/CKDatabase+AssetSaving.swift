@@ -105,7 +105,9 @@ extension CKDatabase {
 extension CKError {
     /// Whether records without files can't be saved either. A server whose disk is nearly full, or that has too much to
     /// do, refuses uploads alone, and of keys each zone has others.
-    var isOfEveryTransfer: Bool { isOfEveryRequest && code != .serviceUnavailable && !concernsKeys }
+    var isOfEveryTransfer: Bool {
+        isOfEveryRequest && code != .serviceUnavailable && code != .incompatibleVersion && !concernsKeys
+    }
 }
 
 extension CKDatabase.RecordModification.Part {

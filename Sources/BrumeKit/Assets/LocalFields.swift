@@ -46,10 +46,6 @@ struct LocalFields: Sendable {
     /// Files that were set and not saved yet.
     var assets: [String: Assets] = [:]
 
-    /// Fields that were set or removed while this device could not open the assets that they had: as with encrypted
-    /// values, a device without the keys saves no change of them.
-    var closedAssets: Set<String> = []
-
     /// Why a record that holds this can't be saved.
     var refusal: CKError? { refused.values.min().map { CKError(.invalidArguments, message: $0) } }
 }

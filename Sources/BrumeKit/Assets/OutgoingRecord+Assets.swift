@@ -29,9 +29,17 @@ extension OutgoingRecord {
         return isEncrypted == encryptsAssets ? kept : nil
     }
 
-    /// Whether the app has set assets.
+    /// Whether the app has set or removed assets that this device could not open when they were fetched: as with
+    /// encrypted values, a device without the keys saves no change of them.
+    var changesClosedAssets: Bool {
+        guard let closed = sent.base?.encrypted, !closed.unreadable.isEmpty else { return false }
+        return Set(sent.edits.keys).union(sent.encrypted.edits.keys).contains { closed.holdsClosedAssets($0) }
+    }
+
+    /// Whether the app has set assets that may have to be encrypted.
     var setsAssets: Bool {
-        !sent.local.assets.isEmpty || sent.edits.keys.contains { sent.fields[$0]?.assets.isEmpty == false }
+        if record is CKShare { return false }
+        return !sent.local.assets.isEmpty || sent.edits.keys.contains { sent.fields[$0]?.assets.isEmpty == false }
     }
 
     /// Makes files of the assets that the app has set and that the server keeps unencrypted.
@@ -90,6 +98,7 @@ extension OutgoingRecord {
         var anew = self
         anew.sent = sentBeforeUpload ?? sent
         anew.receipts = [:]
+        anew.sealed = [:]
         for (key, field) in anew.sent.local.assets {
             var files = field
             for (place, asset) in field.assets.enumerated() {

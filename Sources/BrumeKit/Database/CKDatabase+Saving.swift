@@ -114,7 +114,7 @@ extension CKDatabase {
         }
         let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
             // What can't be encrypted is not uploaded in vain.
-            let (sealed, refused) = try await sealing(part, options)
+            let (sealed, refused) = try await sealing(part, options, uploadsFollow: true)
             take(refused)
             let (part, unsent) = try await uploadingSealed(sealed, options, progress, uploads)
             take(unsent)
@@ -123,7 +123,7 @@ extension CKDatabase {
             take(results)
             guard let again = part.uploadingAgain(after: results) else { return }
             do throws(CKError) {
-                let (sealed, refused) = try await sealing(again, options)
+                let (sealed, refused) = try await sealing(again, options, uploadsFollow: true)
                 take(refused)
                 let (whole, lost) = try await uploadingSealed(sealed, options, progress)
                 take(lost)
@@ -261,9 +261,7 @@ struct OutgoingZone: Sendable {
     var ringEntryHash: [UInt8] = []
 
     /// The same for one of its records. What a share shows is for those who have no keys yet.
-    func encryptsAssets(of outgoing: OutgoingRecord) -> Bool? {
-        outgoing.record is CKShare ? encryptsAssets.map { _ in false } : encryptsAssets
-    }
+    func encryptsAssets(of outgoing: OutgoingRecord) -> Bool? { outgoing.record is CKShare ? false : encryptsAssets }
 
     func modification(_ policy: SavePolicy) -> ZoneModification<DecodedFields> {
         var modification = ZoneModification(

@@ -65,8 +65,8 @@ extension CKRecord {
             if let ancestor { keys.formUnion(Set(ancestor.fields.keys).union(client.fields.keys)) }
             for (key, files) in client.local.assets {
                 // A file is this device's value, and no policy sees it: it was not uploaded yet.
-                let isTheirs = ancestor.map { $0.fields[key] != server.fields[key] } ?? true
-                if case .serverWins = policy, isTheirs { continue }
+                let versions = FieldVersions(plain: key, ancestor: ancestor, client: client, server: server)
+                if case .serverWins = policy, versions.isServerChange { continue }
                 state.set(files, forKey: key)
             }
             for key in keys.sorted() where client.local.assets[key] == nil {

@@ -133,7 +133,6 @@ struct CKRecordState: Sendable {
     mutating func set(_ value: FieldValue?, forKey key: String) {
         editCount += 1
         fields[key] = value
-        if encrypted.holdsClosedAssets(key) { local.closedAssets.insert(key) }
         encrypted.leave(toPlainField: key)
         local.assets[key] = nil
         local.refused[.field(key)] = nil
@@ -249,12 +248,11 @@ struct CKRecordState: Sendable {
             fields[key] = sent.fields[key]
         }
         // So are those that were uploaded again.
-        for (key, value) in sent.fields where !value.assets.isEmpty && edits[key].map({ $0 <= sent.editCount }) ?? true
-        {
+        for (key, value) in sent.fields where !value.assets.isEmpty && local.refused[.field(key)] == nil {
+            if let edit = edits[key], edit > sent.editCount { continue }
             fields[key] = value
         }
         contents.merge(sent.contents)
-        local.closedAssets = local.closedAssets.filter { edits[$0].map { $0 > sent.editCount } ?? false }
         edits = edits.filter { $0.value > sent.editCount }
         if let edit = parentEdit, edit <= sent.editCount { parentEdit = nil }
         var known = sent.fields

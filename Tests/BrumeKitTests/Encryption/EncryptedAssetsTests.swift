@@ -207,8 +207,16 @@ struct EncryptedAssetsTests {
             #expect(seen.unreadableFields == ["photo": .notEncrypted])
             #expect(try archived(seen, as: CKRecord.self).unreadableFields == ["photo": .notEncrypted])
         }
-        // A device that starts knows what it knew.
+        // A device that starts knows what it knew, also where the server says that the zone was deleted, and shows
+        // none.
         let folder = try phone.core.configuration.resolvedStateFolder()
+        let restarted = device(encryptsAssets: false) { $0.stateFolder = folder }
+        try await restarted.core.account.encryptedZones.zoneWasDeleted(
+            zoneID.zoneName, for: restarted.core.account)
+        #expect(
+            try await restarted.core.account.encryptedZones.keptAssetPolicy(
+                zoneID.zoneName, for: restarted.core.account) == true)
+        #expect(try await fetched("planted", by: restarted).unreadableFields == ["photo": .notEncrypted])
         let again = device(encryptsAssets: false) { $0.stateFolder = folder }
         let seen = try await fetched("planted", by: again)
         #expect(seen.unreadableFields == ["photo": .notEncrypted])
@@ -261,6 +269,10 @@ struct EncryptedAssetsTests {
             #expect(await BrumeKitTests.code { try await tablet.save(seen) } == .accountTemporarilyUnavailable)
         }
         #expect(try read(try await fetched(by: phone)["photo"]) == content(10_000))
+        let emptied = try await fetched(by: tablet)
+        emptied["photo"] = nil
+        let restored = try archived(emptied, as: CKRecord.self)
+        #expect(await BrumeKitTests.code { try await tablet.save(restored) } == .accountTemporarilyUnavailable)
         // With the keys it may, in a merge as well.
         let removing = try await fetched(by: tablet)
         removing["photo"] = nil
@@ -285,6 +297,77 @@ struct EncryptedAssetsTests {
         let seen = try await laptop.record(for: share.recordID)
         #expect(try read(seen["cover"]) == content(2_000, 2) && seen.unreadableFields.isEmpty)
         #expect(try read(try await fetched(by: laptop)["photo"]) == content(10_000))
+        // So a device without keys saves them.
+        let tablet = device("tablet")
+        let theirs = try #require(try await tablet.record(for: share.recordID) as? CKShare)
+        theirs["cover"] = try file(content(3_000, 3))
+        try await tablet.save(theirs)
+        #expect(try read(try await phone.record(for: share.recordID)["cover"]) == content(3_000, 3))
+    }
+
+    @Test("are not lost where another save of the request finds out that the account has other keys")
+    func keysChangedBeside() async throws {
+        let phone = device(encryptsAssets: false)
+        let other = CKRecordZone.ID(zoneName: "Other")
+        for zone in [zoneID, other] { _ = try await phone.save(CKRecordZone(zoneID: zone)) }
+        func note(_ zone: CKRecordZone.ID) -> CKRecord {
+            CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note", zoneID: zone))
+        }
+        let (first, second) = (note(zoneID), note(other))
+        for record in [first, second] { record.encryptedValues["secret"] = "word" }
+        second["photo"] = try file(content(10_000))
+        _ = try await phone.modifyRecords(saving: [first, second], deleting: [])
+        // Both zones have plain files, which counts for an app that wants encrypted ones from now on.
+        let folder = try phone.core.configuration.resolvedStateFolder()
+        let laptop = device { $0.stateFolder = folder }
+        let tablet = device("tablet")
+        try await letIn(tablet, by: laptop)
+        let (here, there) = (
+            try await laptop.record(for: first.recordID), try await laptop.record(for: second.recordID)
+        )
+        let container = CKContainer(core: tablet.core)
+        let third = device("third")
+        try await letIn(third, by: tablet)
+        let lost = try await container.encryptionDevices().first { $0.name == "third" }
+        try await container.removeEncryptionDevice(try #require(lost))
+        here.encryptedValues["secret"] = "words"
+        there.encryptedValues["secret"] = "words"
+        there["cover"] = there["photo"]
+        let results = try await laptop.modifyRecords(saving: [here, there], deleting: []).saveResults
+        #expect(throws: Never.self) { try results.values.forEach { _ = try $0.get() } }
+        let seen = try await tablet.record(for: second.recordID)
+        #expect(seen.encryptedValues["secret"] == "words")
+        #expect(try read(seen["photo"]) == content(10_000) && read(seen["cover"]) == content(10_000))
+        // The ring could be one that the removed device has begun: files are encrypted from now on.
+        seen["photo"] = try file(content(20_000, 2))
+        try await tablet.save(seen)
+        #expect(seen.sealedFields.keys.contains("photo"))
+        let last = try await laptop.record(for: second.recordID)
+        #expect(try read(last["photo"]) == content(20_000, 2) && read(last["cover"]) == content(10_000))
+    }
+
+    @Test("of a shared record are the participant's to replace, and no keys of his own account are made for that")
+    func participants() async throws {
+        let desk = try await SharedZone(loopCount: 2)
+        let bob = try desk.desk.user("bob")
+        let own = desk.owner.privateCloudDatabase
+        let record = CKRecord(recordType: "Photo", recordID: desk.id("a"))
+        record["title"] = "Sea"
+        try await own.save(record)
+        let share = try await desk.share { $0.publicPermission = .readWrite }
+        let zone = try await desk.accept(share, by: bob).recordID.zoneID
+        var configuration = desk.owner.core.configuration
+        configuration.encryptsAssets = true
+        record["photo"] = try file(content(10_000))
+        let encrypting = CKContainer(identifier: desk.owner.containerIdentifier ?? "", configuration: configuration)
+        try await encrypting.privateCloudDatabase.save(record)
+        let id = CKRecord.ID(recordName: "a", zoneID: zone)
+        let seen = try await bob.sharedCloudDatabase.record(for: id)
+        #expect(seen.unreadableFields == ["photo": .noKeys])
+        seen["photo"] = try file(content(300, 2))
+        try await bob.sharedCloudDatabase.save(seen)
+        #expect(try await bob.encryptionStatus() == .notSetUp)
+        #expect(try read(try await bob.sharedCloudDatabase.record(for: id)["photo"]) == content(300, 2))
     }
 
     @Test("stay plain in a zone that began so, whatever a device says later, and the other way round")

@@ -129,6 +129,12 @@ struct LyingServerTests {
         #expect(zone.open(["secret": plain]).unreadable.isEmpty)
         let encrypting = try EncryptedZone(encryptsAssets: true)
         #expect(encrypting.open(["secret": plain]).unreadable == ["secret": .notEncrypted])
+        // So it is where the keys can't be had, and what was kept of the ring says so.
+        let record = Record(system: SystemFields(name: "page", type: "Page", changeTag: "1"), fields: ["secret": plain])
+        for isKept in [false, true] {
+            let opener = FieldOpener(zones: ["Diary": .init(keys: nil, reason: .noKeys, keptEncryptsAssets: isKept)])
+            #expect(opener.open(record, in: zone.zoneID).unreadable.keys.sorted() == (isKept ? ["secret"] : []))
+        }
         let seen = encrypting.fetched(["secret": plain, "title": .string("Sea")])
         #expect(seen["secret"] == nil && seen["title"] == "Sea" && seen.allKeys() == ["title"])
         #expect(seen.unreadableFields == ["secret": .notEncrypted])

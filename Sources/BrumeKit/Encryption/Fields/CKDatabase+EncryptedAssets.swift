@@ -23,7 +23,7 @@ extension CKDatabase {
             } catch {
                 // A device that was removed, and knows nothing of the zone's files, saves them as one without keys
                 // does.
-                guard error.concernsKeys, kept != true else { throw error }
+                guard error.concernsKeys || error.code == .incompatibleVersion, kept != true else { throw error }
                 return false
             }
         }

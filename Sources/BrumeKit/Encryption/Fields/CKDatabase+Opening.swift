@@ -40,6 +40,9 @@ extension CKDatabase {
                 zone.keys = zones.knownKeys(zone: name)
                 zone.reason = reason
             }
+            if zone.keys == nil {
+                zone.keptEncryptsAssets = (try? await zones.keptAssetPolicy(name, for: account)) == true
+            }
             opener.zones[name] = zone
         }
         learn(records, account)

@@ -6,19 +6,24 @@ internal import BrumeProtocol
 extension CKDatabase {
     /// The part of a modification with the encrypted values of its records sealed.
     ///
-    /// - Parameter isStale: The server has refused what was sealed before.
+    /// - Parameters:
+    ///   - isStale: The server has refused what was sealed before.
+    ///   - uploadsFollow: Whether files of the part are to be uploaded. Where they were, what was found out about their
+    ///     zones holds.
     /// - Returns: The part, and the results of what is not sent: records that can't be encrypted, and with them their
     ///   zones, where all of a zone is saved or nothing.
     /// - Throws: What would end the request as well: no connection, for one.
     func sealing(
-        _ part: RecordModification.Part, _ options: CallOptions, isStale: Bool = false
+        _ part: RecordModification.Part, _ options: CallOptions, isStale: Bool = false, uploadsFollow: Bool = false
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         let account = core.account
         let (part, refused) = await withoutSharesOfRecords(part, account)
         var failures: [CKRecord.ID: CKError] = [:]
         var zones = part.zones
         for index in zones.indices {
-            failures.merge(try await prepareFiles(of: &zones[index], account, options)) { $1 }
+            if uploadsFollow {
+                failures.merge(try await prepareFiles(of: &zones[index], account, options)) { $1 }
+            }
             let places = zones[index].saves.indices.filter { needsSealing(zones[index].saves[$0], part, account) }
             if places.isEmpty { continue }
             do throws(CKError) {
@@ -58,8 +63,10 @@ extension CKDatabase {
             }
         }
         let id = zone.id
-        try await failing(zone.saves.filter { !$0.sent.local.closedAssets.isEmpty }) { () async throws(CKError) in
-            _ = try await account.encryptedZones.keysForWriting(zone: id.zoneName, for: account, options)
+        if databaseScope == .private {
+            try await failing(zone.saves.filter(\.changesClosedAssets)) { () async throws(CKError) in
+                _ = try await account.encryptedZones.keysForWriting(zone: id.zoneName, for: account, options)
+            }
         }
         var encryptsAssets: Bool?
         try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in

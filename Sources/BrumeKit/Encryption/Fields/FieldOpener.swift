@@ -10,6 +10,8 @@ struct FieldOpener: Sendable {
         var keys: ZoneKeys?
         /// Why no others could be had; nil where the server was not asked, or has no more.
         var reason: CKRecord.UnreadableReason?
+        /// Whether the zone's files are encrypted as far as this device has kept its ring, where its keys can't be had.
+        var keptEncryptsAssets = false
     }
 
     /// By name.
@@ -23,7 +25,8 @@ struct FieldOpener: Sendable {
         guard let zone = zones[zone.zoneName] else { return opened }
         let coder = ValueCoder()
         let encryptsAssets =
-            zone.keys?.encryptsAssets == true && !acceptsPlainAssets && record.system.type != Names.shareType
+            (zone.keys?.encryptsAssets ?? zone.keptEncryptsAssets) && !acceptsPlainAssets
+            && record.system.type != Names.shareType
         var ciphers: [ValueHeader: [RecordCipher]] = [:]
         for (key, field) in record.fields {
             guard case .encrypted(let value) = field else {

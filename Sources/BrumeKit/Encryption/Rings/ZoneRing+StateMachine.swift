@@ -213,10 +213,11 @@ struct ZoneRingStateMachine: Sendable {
 
     /// Makes the zone's ring.
     private mutating func begin() -> Action {
-        // One that no server takes any more is followed by one of the same kind.
+        // One that no server takes any more is followed by one of the same scope.
         let former = current?.chain.head
         let isPerZone = goal == .writePerZone || former?.isPerZone == true
-        // The word of a server that says that the zone was deleted lets no file be saved plain.
+        // No file is saved plain because a server says that the zone was deleted, nor because a ring did that a removed
+        // device may have begun: an app that wants files encrypted gets a ring that says so.
         let known = kept.known.flatMap { isOfIdentity($0) ? $0.chain.head : nil }
         let hasPlainAssets = (former ?? known).map { $0.hasPlainAssets && !encryptsAssets } ?? !encryptsAssets
         do throws(EncryptionRefusal) {
