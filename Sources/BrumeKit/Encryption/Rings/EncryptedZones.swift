@@ -44,6 +44,10 @@ final class EncryptedZones: Sendable {
     func keysForWriting(
         zone: String, isStale: Bool = false, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> ZoneKeys {
+        if knownKeys(zone: zone) == nil {
+            // The server says whose keys these are: it is waited for as long as for the call that they are for.
+            _ = try await account.keyFolders.folder(of: account, options)
+        }
         // The account may have other keys by now, and its ring no entry yet that would say so.
         if isStale { account.keys.statementsMayHaveChanged() }
         let identity = try await account.keys.identity(for: account)
