@@ -173,7 +173,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Who is told that a save names no asset looks for none, and the same is so for what was encrypted.
+    /// A save that holds assets, or encrypted values, has to be marked so: where the mark is missing nobody looks.
     private static func check(_ save: RecordSave<CheckedFields>) throws(ServiceError) {
         precondition(save.name.utf8.count <= 4096)
         var (assetCount, headerCount) = (0, 0)

@@ -52,7 +52,7 @@ struct AssetReceiver: ~Copyable, Sendable {
         }
     }
 
-    /// Of an encrypted one, what the decryptor has these names for.
+    /// Bytes of the file in the next chunk; nil of a plain content, and behind the last chunk.
     private var nextFileByteCount: Int? {
         switch decryptor {
         case .some(let decryptor): decryptor.nextFileByteCount
@@ -60,6 +60,7 @@ struct AssetReceiver: ~Copyable, Sendable {
         }
     }
 
+    /// Bytes of the next chunk; nil as above.
     private var nextChunkByteCount: Int? {
         switch decryptor {
         case .some(let decryptor): decryptor.nextChunkByteCount

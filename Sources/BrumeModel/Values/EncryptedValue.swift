@@ -5,8 +5,8 @@
 package struct EncryptedValue: Hashable, Sendable {
     /// The kind of the value inside: one that has an encrypted form.
     package let kind: FieldKind
-    /// Of the kinds that name assets: what the server keeps of these, whose contents the device encrypted as well. One
-    /// for `asset`, one or more for `assets`, and none for any other kind.
+    /// The assets that the value opens, whose contents the device encrypted as well: one for the kind `asset`, one or
+    /// more for `assets`, and none for any other kind.
     package let assets: [Asset]
     /// For assets these hold the secrets that open their contents, in the same order.
     package let bytes: [UInt8]

@@ -24,7 +24,8 @@ enum EncryptedArgument {
         if type == nil, text.hasPrefix("@") {
             throw ValueError(
                 message:
-                    "\(key): the files of a zone are encrypted by what its keys say, and not by --encrypted; a text that begins with @ is written \(key):text=@…"
+                    "\(key): the files of a zone are encrypted by what its keys say, and not by --encrypted; a text "
+                    + "that begins with @ is written \(key):text=@…"
             )
         }
         if let type { try check(type: type, key) }

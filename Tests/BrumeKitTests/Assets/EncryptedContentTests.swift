@@ -123,4 +123,14 @@ struct EncryptedContentTests {
         #expect(throws: AssetError.damaged) { _ = try continued.finish() }
         #expect(!FileManager.default.fileExists(atPath: path))
     }
+
+    @Test("calls its files by names that nobody without the key can tell, and give to a plain content")
+    func names() throws {
+        let (_, content) = try encrypt(file(50))
+        let (_, other) = try encrypt(file(50))
+        guard case .encrypted(let asset, let secret) = content else { return }
+        let known = [asset.checksum.description, secret.commitment.hexadecimal]
+        #expect(!known.contains(content.fileName) && content.fileName != other.fileName)
+        #expect(AssetContent(asset, secret: secret)?.fileName == content.fileName)
+    }
 }

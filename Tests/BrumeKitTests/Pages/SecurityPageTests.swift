@@ -46,7 +46,8 @@ struct SecurityPageTests {
         }
         // What the page says elsewhere: older values of a field are genuine.
         named["V", default: []].insert(
-            "that are older than others of their record are read: they are genuine, and nothing says that newer ones exist"
+            "that are older than others of their record are read: they are genuine, and nothing says that newer ones "
+                + "exist"
         )
         for letter in ["V", "Z", "A"] {
             for test in tests[letter] ?? [] where named[letter]?.contains(test) != true {

@@ -213,7 +213,7 @@ struct RecordCheckTests {
                 #expect(save.fields.mayHoldAssets && save.fields.mayHoldEncrypted)
             }
         }
-        // Of an asset that is said twice the last counts.
+        // The last one counts where the asset is said twice.
         let twice = ProtoBytes().message(1, ProtoBytes().bytes(1, Self.secret.suffix(32)).varint(2, 1))
             .message(1, Self.asset)
         let save = try check(record([field("key", value().message(48, twice.bytes(2, Self.secret)))]))
