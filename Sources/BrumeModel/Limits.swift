@@ -55,6 +55,15 @@ package enum Limits {
     /// Bytes of an asset in one message: small enough that other messages of the connection don't wait for long.
     package static let assetChunkBytes = 64 * 1024
 
+    /// Bytes of an enrolment's id.
+    package static let enrolmentIDBytes = 16
+
+    /// Messages of one enrolment.
+    package static let enrolmentSteps = 4
+
+    /// Bytes of an enrolment's message: more than any has.
+    package static let enrolmentMessageBytes = 512
+
     /// Bytes of a receipt: more than any has.
     package static let receiptBytes = 128
 

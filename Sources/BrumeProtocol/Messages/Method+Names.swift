@@ -14,6 +14,7 @@ extension Method {
         .assetsUpload: "Assets.Upload", .assetsDownload: "Assets.Download",
         .statementsAppend: "Statements.Append", .statementsFetch: "Statements.Fetch",
         .ringsAppend: "Rings.Append", .ringsFetch: "Rings.Fetch",
+        .enrolmentsPost: "Enrolments.Post", .enrolmentsFetch: "Enrolments.Fetch", .enrolmentsEnd: "Enrolments.End",
         .adminAddAccount: "Admin.AddAccount", .adminListAccounts: "Admin.ListAccounts",
         .adminRemoveAccount: "Admin.RemoveAccount", .adminCreateToken: "Admin.CreateToken",
         .adminRevokeTokens: "Admin.RevokeTokens", .adminSnapshot: "Admin.Snapshot",

@@ -8,6 +8,7 @@
 #include "v1-assets.pb-c.h"
 #include "v1-connection.pb-c.h"
 #include "v1-databases.pb-c.h"
+#include "v1-enrolments.pb-c.h"
 #include "v1-health.pb-c.h"
 #include "v1-notifications.pb-c.h"
 #include "v1-query.pb-c.h"
