@@ -59,7 +59,7 @@ package struct EnrollingDeviceStateMachine: Sendable {
     package mutating func typed(_ code: String) throws(EncryptionRefusal) -> (code: String, newDevice: PublicKeys) {
         let before = end()
         guard case .opened(let transcript, let newDevice) = before else { throw .damaged }
-        try EnrolmentTranscript.check(code, transcript.codeOfNewDevice)
+        try EnrolmentCode.check(code, transcript.codeOfNewDevice)
         state = .confirmed(transcript, newDevice)
         return (transcript.codeOfDevice, newDevice)
     }

@@ -2,9 +2,6 @@
 struct EnrolmentTranscript: Hashable, Sendable {
     static let randomBytes = 32
     static let requestIDBytes = 16
-    /// Characters of a code: thirty bits. Whoever stands between the two devices has one guess, since both sides were
-    /// bound before either could know the other's random bytes.
-    static let codeCharacters = 6
 
     /// All that was said, hashed.
     let hash: [UInt8]
@@ -45,14 +42,10 @@ struct EnrolmentTranscript: Hashable, Sendable {
         return message
     }
 
-    /// Refuses a code that is not the one that the other device shows.
-    static func check(_ typed: String, _ code: String) throws(EncryptionRefusal) {
-        guard let typed = TypedCharacters.values(typed), typed == TypedCharacters.values(code) else { throw .wrongCode }
-    }
-
     private func code(at index: Int) -> String {
         var bits = BitWriter()
         for byte in hash.prefix(8) { bits.write(Int(byte), count: 8) }
-        return TypedCharacters.text(Array(bits.values[index * Self.codeCharacters..<(index + 1) * Self.codeCharacters]))
+        let count = EnrolmentCode.characterCount
+        return TypedCharacters.text(Array(bits.values[index * count..<(index + 1) * count]))
     }
 }

@@ -64,7 +64,7 @@ package struct NewDeviceStateMachine: Sendable {
     package mutating func typed(_ code: String) throws(EncryptionRefusal) {
         let before = end()
         guard case .opened(let transcript, let offer) = before else { throw .damaged }
-        try EnrolmentTranscript.check(code, transcript.codeOfDevice)
+        try EnrolmentCode.check(code, transcript.codeOfDevice)
         state = .confirmed(transcript, offer)
     }
 

@@ -109,7 +109,7 @@ package struct Statement: Hashable, Sendable {
         scope == last.scope && last.number < .max && number == last.number + 1 && previousHash == last.hash
     }
 
-    func lists(_ device: PublicKeys) -> Bool { devices.contains { $0.keys == device } }
+    package func lists(_ device: PublicKeys) -> Bool { devices.contains { $0.keys == device } }
 
     /// Those to whom the identity's seed is boxed, in the order of the boxes.
     var boxKeys: [[UInt8]] { devices.map(\.keys.box) + [codeKey] }

@@ -96,6 +96,27 @@ struct AccountKeysCrashTests {
         #expect(broken > 20)
     }
 
+    @Test("a device that another one lets in has all or nothing, and is listed once, wherever either was interrupted")
+    func enrolling() throws {
+        var dialogue: EnrolmentDialogue?
+        let broken = try eachFault { world in
+            try world.phone.run(.identity)
+            dialogue = try EnrolmentDialogue(of: world.desk, by: world.phone)
+        } _: { world in
+            try world.phone.run(#require(dialogue).adding)
+            try world.laptop.run(#require(dialogue).taking(from: world.phone))
+        } check: { world in
+            let dialogue = try #require(dialogue)
+            try world.laptop.run(.look)
+            try world.phone.run(dialogue.adding)
+            try world.laptop.run(dialogue.taking(from: world.phone))
+            #expect(try world.laptop.identityKeys() == world.phone.identityKeys())
+            #expect(try KeysDevice.are([world.phone, world.laptop], listedAt: world.desk))
+            #expect(world.desk.statements.count == 2)
+        }
+        #expect(broken > 20)
+    }
+
     @Test("a device that follows a person to new keys does so, wherever it was interrupted")
     func following() throws {
         var code: RecoveryCode?

@@ -72,8 +72,16 @@ struct AccountKeysWorldTests {
         func step() throws {
             if generator.oneIn(6) { backups.append(desk.statements) }
             if generator.oneIn(12) { desk.statements = backups.randomElement(using: &generator)! }
+            if generator.oneIn(5) { return try enrol() }
             let device = devices.randomElement(using: &generator)!
             let goal = try goal()
+            try breakSomething(beside: device)
+            try run(goal, on: device)
+            (desk.steps.fault, desk.isOvertakenBy) = (nil, nil)
+        }
+
+        /// A step fails in what a device does next, or another device is faster; mostly neither.
+        private func breakSomething(beside device: KeysDevice) throws {
             if generator.oneIn(3) {
                 let step = desk.steps.count + Int.random(in: 0..<9, using: &generator)
                 desk.steps.fault = (step, Steps.Fault.allCases.randomElement(using: &generator)!)
@@ -81,7 +89,19 @@ struct AccountKeysWorldTests {
                 let (other, otherGoal) = (devices.first { $0.name != device.name }!, try self.goal())
                 desk.isOvertakenBy = { try self.run(otherGoal, on: other) }
             }
-            try run(goal, on: device)
+        }
+
+        /// One device lets another in, and either is cut off, or overtaken by a third one.
+        private func enrol() throws {
+            let order = devices.shuffled(using: &generator)
+            guard let dialogue = try? EnrolmentDialogue(of: desk, by: order[0]) else { return }
+            try breakSomething(beside: order[0])
+            try run(dialogue.adding, on: order[0])
+            (desk.steps.fault, desk.isOvertakenBy) = (nil, nil)
+            guard let taking = try? dialogue.taking(from: order[0]) else { return }
+            if generator.oneIn(4) { try run(goal(), on: order[2]) }
+            try breakSomething(beside: order[1])
+            try run(taking, on: order[1])
             (desk.steps.fault, desk.isOvertakenBy) = (nil, nil)
         }
 
@@ -123,11 +143,14 @@ struct AccountKeysWorldTests {
             if before.pending?.replacedHash.isEmpty == false { return }
             switch goal {
             case .useCode, .beginAnew: return
+            case .takeKeys where before.known?.signed.first != after.known?.signed.first: return
             default: break
             }
             guard let known = before.known else { return }
             let begins = after.known.map { Array($0.signed.prefix(known.signed.count)) == known.signed } ?? false
             if !begins { problems.append("\(device.name) went back behind statement \(known.chain.last.number)") }
+            // Each time that a device is let in it has other keys.
+            if case .takeKeys = goal { return }
             if let keys = before.device?.publicKeys, after.device?.publicKeys != keys,
                 before.pending?.device == nil
             {

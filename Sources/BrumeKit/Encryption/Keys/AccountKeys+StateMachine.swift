@@ -20,6 +20,10 @@ struct AccountKeysStateMachine: Sendable {
         case takeCode
         /// A person typed the recovery code, which lets this device in.
         case useCode(RecoveryCode)
+        /// Another device let this one in, as persons at both have confirmed.
+        case takeKeys(GivenKeys)
+        /// A person confirmed that a device is to get the keys.
+        case addDevice(PublicKeys, name: String)
         case replaceCode
         case removeDevice(PublicKeys)
         /// A person who lost all devices and the code begins anew.

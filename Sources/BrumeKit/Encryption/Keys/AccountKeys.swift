@@ -16,6 +16,7 @@ final class AccountKeys: Sendable {
         var isEnded = false
         /// Counts the app's operations: what one of them was not able to do may be possible after it.
         var operations: UInt64 = 0
+        var guesses = EnrolmentGuesses()
     }
 
     private let driver: AccountKeysDriver
@@ -88,8 +89,20 @@ final class AccountKeys: Sendable {
         let standing: Machine.Standing
         /// The keys under which the account's statements list this device.
         let listedAs: PublicKeys?
+        /// The device's own keys, where they are those.
+        let device: KeyPairs?
         /// A code to hand out, where the operation was for one.
         let code: RecoveryCode?
+    }
+
+    /// Whose keys an account's devices agree on.
+    func scope(of account: AccountBinding) async throws(CKError) -> IdentityScope {
+        try await driver.scope(of: account)
+    }
+
+    /// Reads or changes how often this device took part in enrolments that came to nothing.
+    func withGuesses<Value>(_ body: (inout EnrolmentGuesses) -> Value) -> Value {
+        state.withLock { body(&$0.guesses) }
     }
 
     /// Looks at the account's statements, and does what the operation is for.
@@ -117,7 +130,7 @@ final class AccountKeys: Sendable {
         case .looked, .code:
             guard let standing = end.standing else { preconditionFailure("an operation ended before it looked") }
             let code: RecoveryCode? = if case .code(let code) = end.outcome { code } else { nil }
-            return Report(standing: standing, listedAs: end.listedAs, code: code)
+            return Report(standing: standing, listedAs: end.listedAs, device: end.device, code: code)
         }
     }
 }

@@ -19,6 +19,13 @@ struct AccountKeysDriver: Sendable {
         let standing: Machine.Standing?
         /// The keys under which the account's statements list this device.
         let listedAs: PublicKeys?
+        /// The device's own keys, where they are those.
+        let device: KeyPairs?
+    }
+
+    /// Whose keys an account's devices agree on.
+    func scope(of account: AccountBinding) async throws(CKError) -> IdentityScope {
+        try await folders.folder(of: account).place.scope
     }
 
     /// Runs an operation to its end.
@@ -60,7 +67,10 @@ struct AccountKeysDriver: Sendable {
                 version = written
                 action = machine.written()
             case .finish(let outcome):
-                return End(outcome: outcome, standing: machine.standing, listedAs: machine.kept.listedAs)
+                let kept = machine.kept
+                return End(
+                    outcome: outcome, standing: machine.standing, listedAs: kept.listedAs,
+                    device: kept.device?.publicKeys == kept.listedAs ? kept.device : nil)
             }
         }
     }

@@ -10,6 +10,8 @@ enum AccountKeysFailure: Error, Equatable, Sendable {
     case wrongCode
     /// The text that was typed is no code.
     case malformedCode
+    /// What another device said that let this one in does not fit what the server shows.
+    case enrolmentBroken
     /// The recovery code was handed out before, or another device made it.
     case codeNotHere
     case ownDevice
@@ -58,6 +60,11 @@ extension AccountKeysFailure {
                 message:
                     "this is no recovery code, which has 28 letters and digits in seven groups; look for a mistyped "
                     + "character")
+        case .enrolmentBroken:
+            CKError.withoutKeys(
+                "what the other device said and what the server shows of the account's encryption keys do not fit, and "
+                    + "this device takes none; begin anew, and where it happens again ask the server's operator what "
+                    + "happened")
         case .codeNotHere:
             CKError(
                 .unknownItem,
@@ -114,14 +121,14 @@ extension KeyAbsence {
     fileprivate var sentence: String {
         switch self {
         case .notEnrolled:
-            "this device does not have the account's encryption keys; let it in with the recovery code "
-                + "(CKContainer.useRecoveryCode(_:))"
+            "this device does not have the account's encryption keys; let it in on another device "
+                + "(CKContainer.requestEnrolment()), or with the recovery code (CKContainer.useRecoveryCode(_:))"
         case .removed:
-            "this device was removed from those that have the account's encryption keys; let it in again with the "
-                + "recovery code (CKContainer.useRecoveryCode(_:))"
+            "this device was removed from those that have the account's encryption keys; let it in again on another "
+                + "device (CKContainer.requestEnrolment()), or with the recovery code (CKContainer.useRecoveryCode(_:))"
         case .unreadable:
-            "what the account's newest statement has for this device is damaged; let it in anew with the recovery code "
-                + "(CKContainer.useRecoveryCode(_:))"
+            "what the account's newest statement has for this device is damaged; let it in anew on another device "
+                + "(CKContainer.requestEnrolment()), or with the recovery code (CKContainer.useRecoveryCode(_:))"
         }
     }
 }

@@ -15,6 +15,10 @@ extension AccountKeysStateMachine {
             return handOutCode()
         case .beginAnew: return isMade ? handOutCode() : makeFirst(inPlaceOf: serverLastHash ?? [])
         case .useCode(let code): return use(code, standing)
+        case .takeKeys(let given): return take(given, standing)
+        case .addDevice(let keys, let name):
+            guard case .available(let identity) = standing else { return finish(.failed(Self.failure(standing))) }
+            return add(keys, name, identity)
         case .replaceCode:
             guard case .available(let identity) = standing else { return finish(.failed(Self.failure(standing))) }
             if isMade { return handOutCode() }
@@ -26,7 +30,7 @@ extension AccountKeysStateMachine {
         }
     }
 
-    private static func failure(_ standing: Standing) -> AccountKeysFailure {
+    static func failure(_ standing: Standing) -> AccountKeysFailure {
         switch standing {
         case .notSetUp: .notSetUp
         case .noKeys(let absence, _): .noKeys(absence)
@@ -103,7 +107,7 @@ extension AccountKeysStateMachine {
     }
 
     /// Keeps a new statement with its secrets, and sends it then.
-    private mutating func make(
+    mutating func make(
         device: KeyPairs? = nil, code: RecoveryCode? = nil, inPlaceOf replacedHash: [UInt8] = [],
         _ body: () throws(EncryptionRefusal) -> SignedStatement
     ) -> Action {

@@ -44,8 +44,12 @@ extension AccountKeysStateMachine {
     ) -> Action {
         let beganAnew = kept.pending.flatMap { $0.replacedHash.isEmpty ? nil : $0 }
         if fetch.base > 0 {
-            // A code is looked for in all that the server shows, and so is a first statement of this device's.
-            if case .useCode = goal { return self.fetch(whole: true) }
+            // A code is looked for in all that the server shows, and so is a first statement of this device's, and what
+            // another device says of it.
+            switch goal {
+            case .useCode, .takeKeys: return self.fetch(whole: true)
+            default: break
+            }
             if beganAnew != nil { return self.fetch(whole: true) }
         }
         (conflict, rival) = (number, fetch.base == 0 ? shown : [])

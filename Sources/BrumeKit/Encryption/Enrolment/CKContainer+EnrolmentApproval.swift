@@ -1,0 +1,155 @@
+internal import BrumeEncryption
+internal import BrumeLock
+
+extension CKContainer {
+    /// Brume's addition: answers the request of a device that wants the account's encryption keys, and waits until it
+    /// has answered in turn, so that it shows a code. No key is sent before a person has typed that code here.
+    ///
+    /// Call it for a person who holds the other device and has begun this here. Cancel the task to stop waiting.
+    ///
+    /// - Throws: `unknownItem` where the request has ended; `serverRecordChanged` where another device answered it first;
+    ///   `requestRateLimited` after three attempts within an hour that came to nothing; `serverRejectedRequest` for a
+    ///   request that is none; `incompatibleVersion` for one of a newer version; as ``removeEncryptionDevice(_:)`` where
+    ///   this device does not have the keys.
+    public func answer(_ request: EnrolmentRequest) async throws(CKError) -> EnrolmentApproval {
+        let account = core.account
+        let report = try await account.keys.run(.look, for: account)
+        guard case .available(let identity) = report.standing, let device = report.device else {
+            throw AccountKeysStateMachine.failure(report.standing).error
+        }
+        try account.keys.checkGuesses(at: account.configuration.clock.nowMilliseconds)
+        let relay = EnrolmentRelay(account: account)
+        var machine: EnrollingDeviceStateMachine
+        do throws(EncryptionRefusal) {
+            machine = try EnrollingDeviceStateMachine(
+                identity: identity, device: device, requestID: request.requestID, commitment: request.commitment)
+        } catch {
+            await relay.end(request.requestID)
+            throw EnrolmentRequest.error(error)
+        }
+        let opening = try await Self.exchange(machine.offer ?? [], of: request, relay)
+        do throws(EncryptionRefusal) {
+            try machine.take(opening: opening)
+        } catch {
+            await relay.end(request.requestID)
+            throw EnrolmentRequest.error(error)
+        }
+        return EnrolmentApproval(request: request, machine: machine, relay: relay)
+    }
+
+    /// Sends the offer, and waits for what the new device says to it.
+    private static func exchange(
+        _ offer: [UInt8], of request: EnrolmentRequest, _ relay: EnrolmentRelay
+    ) async throws(CKError) -> [UInt8] {
+        do throws(CKError) {
+            try await relay.post(.offer, offer, of: request.requestID)
+            return try await relay.message(.opening, of: request.requestID)
+        } catch {
+            // Nobody but this call could go on with its offer; another device's is not touched.
+            if error.code != .serverRecordChanged { await relay.end(request.requestID) }
+            throw error
+        }
+    }
+
+    /// Brume's addition: an answered request of a device that wants the account's encryption keys; see
+    /// ``CKContainer/answer(_:)``.
+    public final class EnrolmentApproval: Identifiable, Sendable {
+        private enum Stage {
+            case opened(EnrollingDeviceStateMachine)
+            /// A person has typed what the new device shows.
+            case confirmed(EnrollingDeviceStateMachine, code: String, PublicKeys)
+            /// The new device is listed.
+            case listed(done: [UInt8], code: String)
+            case ended
+        }
+
+        private let request: EnrolmentRequest
+        private let relay: EnrolmentRelay
+        private let countedMilliseconds: UInt64
+        private let turns = TransferTurns(limit: 1)
+        private let state: Lock<Stage>
+
+        fileprivate init(request: EnrolmentRequest, machine: EnrollingDeviceStateMachine, relay: EnrolmentRelay) {
+            (self.request, self.relay) = (request, relay)
+            state = Lock(.opened(machine))
+            let now = relay.account.configuration.clock.nowMilliseconds
+            countedMilliseconds = now
+            relay.account.keys.withGuesses { $0.count(at: now) }
+        }
+
+        /// The request's ``EnrolmentRequest/id``.
+        public var id: String { request.id }
+
+        /// Takes what a person read on the new device, and gives that device the account's keys.
+        ///
+        /// Show what it returns: the new device takes no key before a person has typed it there. A call that failed for
+        /// the network can be made again. Where the new device is given up then, remove it from
+        /// ``CKContainer/encryptionDevices()``.
+        ///
+        /// - Parameters:
+        ///   - code: As typed: small letters, spaces and hyphens don't matter, and the letters I, L and O count as the
+        ///     digits that they look like.
+        ///   - deviceName: How the account's devices show the new one, up to 200 bytes.
+        /// - Returns: Six letters and digits, for the person to type into the new device.
+        /// - Throws: `invalidArguments` for what can't be a code, which may be typed again, and for a wrong one, which
+        ///   ends the request; `unknownItem` where it has ended; `limitExceeded` where the account has 64 devices; else
+        ///   as ``CKContainer/removeEncryptionDevice(_:)``.
+        public func approve(_ code: String, deviceName: String) async throws(CKError) -> String {
+            try await turns.run { () async throws(CKError) in
+                if case .opened(var machine) = stage {
+                    guard EnrolmentCode.isOne(code) else { throw EnrolmentRequest.isNoCode }
+                    do throws(EncryptionRefusal) {
+                        let (shown, keys) = try machine.typed(code)
+                        stage = .confirmed(machine, code: shown, keys)
+                    } catch {
+                        stage = .ended
+                        await relay.end(request.requestID, forWrongCode: error == .wrongCode)
+                        throw EnrolmentRequest.error(error)
+                    }
+                }
+                if case .confirmed(let machine, let shown, let keys) = stage {
+                    stage = .listed(done: try await list(keys, deviceName, machine), code: shown)
+                }
+                guard case .listed(let done, let shown) = stage else { throw EnrolmentRelay.ended }
+                try await relay.post(.done, done, of: request.requestID)
+                relay.account.keys.withGuesses { $0.succeeded(countedAt: countedMilliseconds) }
+                return shown
+            }
+        }
+
+        /// Ends the request: for a person who does not want the device to be let in. Once ``approve(_:deviceName:)`` has
+        /// returned the device may have the keys; remove it with ``CKContainer/removeEncryptionDevice(_:)``.
+        public func reject() async {
+            stage = .ended
+            await relay.end(request.requestID)
+        }
+
+        /// Lists the new device, and makes the message that says so.
+        private func list(
+            _ keys: PublicKeys, _ deviceName: String, _ machine: EnrollingDeviceStateMachine
+        ) async throws(CKError) -> [UInt8] {
+            let account = relay.account
+            let standing = try await account.keys.run(.addDevice(keys, name: deviceName), for: account).standing
+            guard case .available(let identity) = standing else {
+                throw AccountKeysStateMachine.failure(standing).error
+            }
+            var machine = machine
+            do throws(EncryptionRefusal) {
+                return try machine.done(statement: identity.statement)
+            } catch {
+                // Another device has removed one of the two meanwhile.
+                throw EnrolmentRelay.ended
+            }
+        }
+
+        private var stage: Stage {
+            get { state.withLock { $0 } }
+            set {
+                state.withLock { stage in
+                    if case .ended = stage { return }
+                    stage = newValue
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import BrumeEncryption
+internal import BrumeModel
+public import Foundation
+
+extension CKContainer {
+    /// Brume's addition: the requests of devices that want the account's encryption keys, the oldest first; on a device
+    /// that has them.
+    ///
+    /// Whoever has a token of the account can ask. Let a person compare ``EnrolmentRequest/id`` with what the new
+    /// device shows, and ``answer(_:)`` the one that is theirs.
+    ///
+    /// - Throws: As ``removeEncryptionDevice(_:)`` where this device does not have the keys.
+    public func enrolmentRequests() async throws(CKError) -> [EnrolmentRequest] {
+        let account = core.account
+        let standing = try await account.keys.run(.look, for: account).standing
+        guard case .available = standing else { throw AccountKeysStateMachine.failure(standing).error }
+        return try await EnrolmentRelay(account: account).enrolments().compactMap { enrolment in
+            // The others have been answered.
+            guard enrolment.messages.count == 1 else { return nil }
+            return EnrolmentRequest(
+                requestID: enrolment.id, commitment: enrolment.messages[0],
+                secondsLeft: TimeInterval(enrolment.millisecondsLeft) / 1_000)
+        }
+    }
+
+    /// Brume's addition: a device's request for the account's encryption keys; see ``CKContainer/enrolmentRequests()``.
+    public struct EnrolmentRequest: Identifiable, Hashable, Sendable {
+        let requestID: [UInt8]
+        let commitment: [UInt8]
+        /// How long the request lived on when it was fetched.
+        public let secondsLeft: TimeInterval
+
+        /// Eight digits that the new device shows as well (``Enrolment/id``).
+        public var id: String { Self.text(requestID) }
+    }
+}
+
+extension CKContainer.EnrolmentRequest {
+    static func newID() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<Limits.enrolmentIDBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    static func text(_ id: [UInt8]) -> String { id.prefix(4).hexadecimal }
+
+    static let isNoCode = CKError(
+        .invalidArguments,
+        message: "this is no code, which has six letters and digits; look for a mistyped character, and type it again")
+
+    /// Why an enrolment has come to nothing.
+    static func error(_ refusal: EncryptionRefusal) -> CKError {
+        switch refusal {
+        case .wrongCode:
+            CKError(
+                .invalidArguments,
+                message:
+                    "the code is not the other device's, and the enrolment has ended: it was mistyped or is another "
+                    + "request's, or somebody stands between the devices; begin anew on the new device")
+        case .newer: AccountKeysFailure.newer.error
+        default:
+            CKError(
+                .serverRejectedRequest,
+                message: "the other device's message is damaged, and the enrolment has ended; begin anew")
+        }
+    }
+}
+
+extension AccountKeys {
+    /// - Throws: `requestRateLimited` after too many enrolments that came to nothing.
+    func checkGuesses(at now: UInt64) throws(CKError) {
+        guard let pause = withGuesses({ $0.pause(at: now) }) else { return }
+        throw CKError(
+            .requestRateLimited,
+            message:
+                "\(EnrolmentGuesses.limit) enrolments came to nothing within an hour, and this device begins no other "
+                + "before that hour is over: somebody may stand between the devices",
+            retryAfterSeconds: Double(pause) / 1_000)
+    }
+}

@@ -1,0 +1,52 @@
+internal import BrumeEncryption
+
+/// What another device gave this one, once persons at both had typed what the other showed.
+struct GivenKeys: Sendable {
+    /// What was agreed on.
+    let dialogue: NewDeviceStateMachine
+    /// The other device's last message.
+    let done: [UInt8]
+    /// This device's keys, which the other one has listed.
+    let device: KeyPairs
+}
+
+/// Letting a device in, on both sides (Documentation/EncryptionFormats.md, section 9).
+extension AccountKeysStateMachine {
+    /// Lists a device that a person has confirmed. The account's keys stay the same.
+    mutating func add(_ keys: PublicKeys, _ name: String, _ identity: Identity) -> Action {
+        if identity.statement.lists(keys) { return finish(.looked) }
+        guard identity.statement.devices.count < KeyLimits.devicesMax else { return finish(.failed(.tooManyDevices)) }
+        return make { () throws(EncryptionRefusal) in try identity.adding(device: keys, deviceName: name).signed }
+    }
+
+    /// Takes the account's keys. What is kept first is what a statement of this device's own would be, so that the
+    /// device has all or nothing when it is cut off.
+    mutating func take(_ given: GivenKeys, _ standing: Standing) -> Action {
+        let signed: [SignedStatement]
+        switch standing {
+        case .available: return finish(.looked)
+        case .notSetUp: return finish(.failed(.enrolmentBroken))
+        case .noKeys: signed = kept.known?.signed ?? []
+        case .conflict:
+            // A person who began anew lets his devices in one after the other. A chain with the same beginning is
+            // another matter: whoever shows it may be a device that was removed, and does not know.
+            guard let first = rival.first, first.statement.hash != kept.known?.chain.statements.first?.hash else {
+                return finish(.failed(.conflict))
+            }
+            signed = rival
+        }
+        do throws(EncryptionRefusal) {
+            let known = try KnownStatements(signed, of: scope, trust: .compared)
+            var dialogue = given.dialogue
+            _ = try dialogue.take(done: given.done, statements: known)
+            guard let listing = known.signed.first(where: { $0.statement.lists(given.device.publicKeys) }) else {
+                throw .brokenChain
+            }
+            conflict = nil
+            let pending = PendingStatement(signed: listing, device: given.device)
+            return write([.statements(known, listedAs: nil), .pending(pending)], then: .reconcile)
+        } catch {
+            return finish(.failed(error == .newer ? .newer : .enrolmentBroken))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import BrumeEncryption
+import BrumeModel
+import BrumeTestKit
+import Testing
+
+@testable import BrumeKit
+
+/// What devices do about the account's keys when one lets another in, beside a server that the test has in its hands.
+@Suite("Keys that one device gives another")
+struct EnrolledKeysTests {
+    let folder: TestFolder
+    let desk = StatementDesk()
+    let phone: KeysDevice
+    let laptop: KeysDevice
+
+    init() throws {
+        folder = try TestFolder()
+        phone = KeysDevice("phone", at: desk, stateFolder: folder.file("phone"))
+        laptop = KeysDevice("laptop", at: desk, stateFolder: folder.file("laptop"))
+    }
+
+    private func tablet() throws -> KeysDevice {
+        let tablet = KeysDevice("tablet", at: desk, stateFolder: folder.file("tablet"))
+        try EnrolmentDialogue.letIn(tablet, of: desk, by: phone)
+        return tablet
+    }
+
+    private func failure(_ device: KeysDevice, _ goal: AccountKeysStateMachine.Goal) throws -> AccountKeysFailure? {
+        try device.failure(goal)
+    }
+
+    @Test("are the account's, and both devices are listed under the names that they were given")
+    func letIn() throws {
+        let code = try #require(try phone.code(.takeCode))
+        try EnrolmentDialogue.letIn(laptop, of: desk, by: phone)
+        #expect(try laptop.identityKeys() == phone.identityKeys())
+        #expect(try KeysDevice.are([phone, laptop], listedAt: desk))
+        let kept = try laptop.kept().kept
+        #expect(kept.known?.trust == .compared && kept.pending == nil && kept.code == nil)
+        guard case .available(let identity) = try phone.standing(), let device = try desk.last?.devices.last else {
+            throw Steps.Broken()
+        }
+        #expect(DeviceName.open(device.name, of: device.keys, identity: identity.keys) == "new")
+        // The code is as good as before, and the new device can let others in.
+        #expect(try code.paperKey(desk.scope).publicKey == desk.last?.codeKey)
+        let tablet = KeysDevice("tablet", at: desk, stateFolder: folder.file("tablet"))
+        try EnrolmentDialogue.letIn(tablet, of: desk, by: laptop)
+        #expect(try tablet.identityKeys() == phone.identityKeys())
+    }
+
+    @Test("come to a device that was removed before, and that has other keys of its own then")
+    func again() throws {
+        try phone.run(.identity)
+        let tablet = try tablet()
+        let former = try #require(try tablet.ownKeys)
+        try phone.run(.removeDevice(former))
+        guard case .noKeys(.removed, _) = try tablet.standing() else { Issue.record("it was removed"); return }
+        try EnrolmentDialogue.letIn(tablet, of: desk, by: phone)
+        #expect(try tablet.identityKeys() == phone.identityKeys())
+        #expect(try tablet.ownKeys != former && KeysDevice.are([phone, tablet], listedAt: desk))
+    }
+
+    @Test("are listed once, however often that is asked for, and behind what another device did meanwhile")
+    func listedOnce() throws {
+        try phone.run(.identity)
+        let tablet = try tablet()
+        let dialogue = try EnrolmentDialogue(of: desk, by: phone)
+        desk.isOvertakenBy = { _ = try tablet.code(.replaceCode) }
+        for _ in 0..<3 { try phone.run(dialogue.adding) }
+        #expect(desk.statements.count == 4)
+        try laptop.run(dialogue.taking(from: phone))
+        #expect(try laptop.identityKeys() == tablet.identityKeys())
+        // Once more changes nothing.
+        try laptop.run(dialogue.taking(from: phone))
+        #expect(try KeysDevice.are([phone, tablet, laptop], listedAt: desk) && desk.statements.count == 4)
+    }
+
+    @Test("are not given by a device that has none, was removed, or whose account has as many devices as it may have")
+    func refused() throws {
+        let keys = KeyPairs(seed: .random()).publicKeys
+        #expect(try failure(laptop, .addDevice(keys, name: "new")) == .notSetUp)
+        try phone.run(.identity)
+        #expect(try failure(laptop, .addDevice(keys, name: "new")) == .noKeys(.notEnrolled))
+        let tablet = try tablet()
+        let dialogue = try EnrolmentDialogue(of: desk, by: tablet)
+        try phone.run(.removeDevice(#require(try tablet.ownKeys)))
+        #expect(try failure(tablet, dialogue.adding) == .noKeys(.removed))
+        for _ in 1..<KeyLimits.devicesMax {
+            try phone.run(.addDevice(KeyPairs(seed: .random()).publicKeys, name: "one of many"))
+        }
+        #expect(try failure(phone, .addDevice(keys, name: "new")) == .tooManyDevices)
+        #expect(try desk.last?.devices.count == KeyLimits.devicesMax)
+    }
+
+    @Test("are not taken where the server does not show what the other device said")
+    func hidden() throws {
+        try phone.run(.identity)
+        let tablet = try tablet()
+        let before = desk.statements
+        let dialogue = try EnrolmentDialogue(of: desk, by: phone)
+        try phone.run(dialogue.adding)
+        let taking = try dialogue.taking(from: phone)
+        let after = desk.statements
+        // Without the statement that lists the device; and without any.
+        for shown in [before, []] {
+            desk.statements = shown
+            #expect(try failure(laptop, taking) == .enrolmentBroken)
+            #expect(try laptop.ownKeys == nil && laptop.identityKeys() == nil)
+        }
+        // What another dialogue said is of no use either.
+        desk.statements = after
+        let other = try EnrolmentDialogue(of: desk, by: tablet)
+        try tablet.run(other.adding)
+        let mixed = GivenKeys(
+            dialogue: try dialogue.given(#require(try desk.last)).dialogue,
+            done: try other.given(#require(try desk.last)).done, device: dialogue.newDevice)
+        #expect(try failure(laptop, .takeKeys(mixed)) == .enrolmentBroken)
+        #expect(try laptop.ownKeys == nil)
+        // With all of it the device is let in after all.
+        try laptop.run(taking)
+        #expect(try laptop.identityKeys() == phone.identityKeys())
+    }
+
+    @Test("are not those of a device that was removed again before they came")
+    func removedMeanwhile() throws {
+        try phone.run(.identity)
+        let dialogue = try EnrolmentDialogue(of: desk, by: phone)
+        try phone.run(dialogue.adding)
+        let taking = try dialogue.taking(from: phone)
+        try phone.run(.removeDevice(dialogue.newDevice.publicKeys))
+        #expect(try failure(laptop, taking) == .enrolmentBroken)
+        #expect(try laptop.ownKeys == nil)
+    }
+
+    @Test("of a person who began anew come to a device that knew those before, and those of a branch do not")
+    func conflict() throws {
+        try phone.run(.identity)
+        let tablet = try tablet()
+        try laptop.run(.look)
+        let backup = desk.statements
+        _ = try phone.code(.replaceCode)
+        try laptop.run(.look)
+        // The server was restored, and the tablet, which knows nothing of what the phone did, goes on.
+        desk.statements = backup
+        _ = try tablet.code(.replaceCode)
+        guard case .conflict(3) = try laptop.standing() else { Issue.record("there are two branches"); return }
+        let ofBranch = try EnrolmentDialogue(of: desk, by: tablet)
+        try tablet.run(ofBranch.adding)
+        let known = try laptop.kept().kept.known?.signed
+        #expect(try failure(laptop, ofBranch.taking(from: tablet)) == .conflict)
+        #expect(try laptop.kept().kept.known?.signed == known && laptop.ownKeys == nil)
+
+        _ = try #require(try tablet.code(.beginAnew))
+        guard case .conflict(1) = try laptop.standing() else { Issue.record("it is another chain"); return }
+        try EnrolmentDialogue.letIn(laptop, of: desk, by: tablet)
+        #expect(try laptop.identityKeys() == tablet.identityKeys())
+        #expect(try KeysDevice.are([tablet, laptop], listedAt: desk))
+    }
+}
