@@ -6,9 +6,9 @@ enum KeyCommands {
     private static let deviceName = OptionDefinition(
         "device-name", "NAME",
         "how other devices show this one if it gets the keys now (default: the host's name and \"command line\")")
-    private static let options = [CommandOptions.json] + CommandOptions.client
+    static let options = [CommandOptions.json] + CommandOptions.client
 
-    private static let note = """
+    static let note = """
         The keys are the account's in one container and environment, and the server never has them. The command line \
         is a device of its own, apart from the apps on this machine: it keeps what it has in the folder commands of \
         --state, readable by this user, and not encrypted. Two folders are two devices.

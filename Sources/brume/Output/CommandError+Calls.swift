@@ -6,6 +6,7 @@ extension CommandError {
         ("CKContainer.recoveryCode()", "brume key code"),
         ("CKContainer.replaceRecoveryCode()", "brume key code --replace"),
         ("CKContainer.useRecoveryCode(_:)", "brume key use"),
+        ("CKContainer.requestEnrolment()", "brume key enrol"),
         ("CKContainer.resetEncryption()", "brume key reset"),
     ]
 

@@ -20,25 +20,26 @@ enum KeyText {
         case .noKeys(.removed):
             (
                 "another device removed this one from those that have the account's encryption keys",
-                "let it in again with the recovery code: brume key use"
+                "let it in again on another device (brume key enrol), or with the recovery code: brume key use"
             )
         case .noKeys(.unreadable):
             (
                 "what the account's encryption keys hold for this device is damaged",
-                "let it in anew with the recovery code: brume key use"
+                "let it in anew on another device (brume key enrol), or with the recovery code: brume key use"
             )
         case .noKeys:
             (
                 "the account has encryption keys, and this device does not have them",
-                "let it in with the recovery code: brume key use. Where all devices and the code are lost, brume key "
-                    + "reset begins anew, and deletes the zones in which something was encrypted"
+                "let it in on another device (brume key enrol), or with the recovery code: brume key use. Where all "
+                    + "devices and the code are lost, brume key reset begins anew, and deletes the zones in which "
+                    + "something was encrypted"
             )
         case .conflict:
             (
                 "the server shows other encryption keys of the account than this device knows, and nothing is "
                     + "encrypted or opened until a person has decided",
-                "if the account's owner began anew on another device, let this one in with the new recovery code: "
-                    + "brume key use. Else ask the operator whether a backup was restored; brume key reset begins anew "
+                "if the account's owner began anew on another device, let this one in there (brume key enrol), or with "
+                    + "the new recovery code: brume key use. Else ask the operator whether a backup was restored; brume key reset begins anew "
                     + "on this device, and deletes data"
             )
         }

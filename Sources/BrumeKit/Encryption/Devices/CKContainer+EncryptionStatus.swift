@@ -8,13 +8,14 @@ extension CKContainer {
         case available
         /// The account has no keys yet; ``CKContainer/recoveryCode()`` makes them.
         case notSetUp
-        /// The account has keys, and this device does not. ``CKContainer/useRecoveryCode(_:)`` lets it in.
+        /// The account has keys, and this device does not. Another device lets it in
+        /// (``CKContainer/requestEnrolment()``), and so does the recovery code (``CKContainer/useRecoveryCode(_:)``).
         case noKeys(Reason)
         /// The server shows other keys of the account than this device knows, and nothing is encrypted or decrypted
         /// with them before a person has decided.
         ///
-        /// Either the account's owner began anew on another device (``CKContainer/resetEncryption()``): then the new
-        /// recovery code lets this device in, which gives up what it knew before. Or devices went on after the operator
+        /// Either the account's owner began anew on another device (``CKContainer/resetEncryption()``): then that device,
+        /// or the new recovery code, lets this one in, which gives up what it knew before. Or devices went on after the operator
         /// restored a backup; or the server lies.
         case conflict
 

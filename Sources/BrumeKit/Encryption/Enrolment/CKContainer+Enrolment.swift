@@ -132,6 +132,10 @@ extension CKContainer {
             }
         }
 
+        /// Whether a text can be a code of this or the other device: six letters and digits, as ``confirm(_:)`` reads
+        /// them. For an app that checks what a person types.
+        public static func isCode(_ text: String) -> Bool { EnrolmentCode.isOne(text) }
+
         /// Ends the request. Does nothing where this device has the keys already.
         public func cancel() async {
             let isOver = state.withLock { state in
