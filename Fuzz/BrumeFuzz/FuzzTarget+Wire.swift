@@ -102,12 +102,16 @@ extension FuzzTarget {
                 coder.encodeAppendRingEntryRequest(
                     AppendRingEntryRequest(zone: FuzzSamples.zone, entry: SharedBytes([1, 2]))),
                 coder.encodeFetchRingRequest(FetchRingRequest(zone: FuzzSamples.zone, root: "list", after: 300)),
+                coder.encodePostEnrolmentRequest(
+                    PostEnrolmentRequest(id: FuzzSamples.operationID, step: 2, message: [1, 2])),
+                coder.encodeFetchEnrolmentsRequest(FuzzSamples.operationID),
+                coder.encodeEndEnrolmentRequest(EndEnrolmentRequest(id: FuzzSamples.operationID, isForWrongCode: true)),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 28
+    private static let requestCount = 31
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -169,6 +173,15 @@ extension FuzzTarget {
         case 27:
             let request = try coder.decodeFetchRingRequest(bytes)
             check(request, coder.encodeFetchRingRequest(request), coder.decodeFetchRingRequest)
+        case 28:
+            let request = try coder.decodePostEnrolmentRequest(bytes)
+            check(request, coder.encodePostEnrolmentRequest(request), coder.decodePostEnrolmentRequest)
+        case 29:
+            let id = try coder.decodeFetchEnrolmentsRequest(bytes)
+            check(id, coder.encodeFetchEnrolmentsRequest(id), coder.decodeFetchEnrolmentsRequest)
+        case 30:
+            let request = try coder.decodeEndEnrolmentRequest(bytes)
+            check(request, coder.encodeEndEnrolmentRequest(request), coder.decodeEndEnrolmentRequest)
         default: try coder.decodeHealthRequest(bytes)
         }
     }
@@ -255,12 +268,15 @@ extension FuzzTarget {
                     StatementsPage(statements: [SharedBytes([1]), SharedBytes([2, 3])], last: 300)),
                 coder.encodeFetchRingResponse(
                     RingPage(entries: [SharedBytes([1]), SharedBytes([2, 3])], last: 300)),
+                coder.encodeFetchEnrolmentsResponse([
+                    RelayedEnrolment(id: FuzzSamples.operationID, messages: [[1], [2, 3]], millisecondsLeft: 300)
+                ]),
             ]
             precondition(messages.count == answerCount, "an answer has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let answerCount = 14
+    private static let answerCount = 15
 
     private static func decodeAnswer(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -279,6 +295,7 @@ extension FuzzTarget {
         case 11: _ = try coder.decodeExplainResponse(bytes)
         case 12: _ = try coder.decodeFetchStatementsResponse(bytes)
         case 13: _ = try coder.decodeFetchRingResponse(bytes)
+        case 14: _ = try coder.decodeFetchEnrolmentsResponse(bytes)
         default: _ = try coder.decodeListZonesResponse(bytes)
         }
     }

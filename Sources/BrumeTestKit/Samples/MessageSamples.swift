@@ -12,6 +12,11 @@ package enum MessageSamples {
     package static let ring = RingPage(entries: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
     package static let statements = StatementsPage(statements: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
 
+    package static let enrolments = [
+        RelayedEnrolment(id: operationID, messages: [[0, 9], [255]], millisecondsLeft: 599_999),
+        RelayedEnrolment(id: operationID.reversed(), messages: [[7]], millisecondsLeft: 1),
+    ]
+
     package static let stamp = EncryptedSamples.stamp()
 
     package static var modifyRequest: ModifyRecordsRequest<DecodedFields> {

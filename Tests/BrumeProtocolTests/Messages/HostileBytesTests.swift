@@ -92,6 +92,24 @@ struct HostileBytesTests {
             HostileBytes(
                 coder.encodeFetchRingResponse(MessageSamples.ring), { _ = try coder.decodeFetchRingResponse($0) }
             ),
+            HostileBytes(
+                coder.encodePostEnrolmentRequest(
+                    PostEnrolmentRequest(id: MessageSamples.operationID, step: 4, message: [1, 2, 3])),
+                { _ = try coder.decodePostEnrolmentRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeFetchEnrolmentsRequest(MessageSamples.operationID),
+                { _ = try coder.decodeFetchEnrolmentsRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeFetchEnrolmentsResponse(MessageSamples.enrolments),
+                { _ = try coder.decodeFetchEnrolmentsResponse($0) }
+            ),
+            HostileBytes(
+                coder.encodeEndEnrolmentRequest(
+                    EndEnrolmentRequest(id: MessageSamples.operationID, isForWrongCode: true)),
+                { _ = try coder.decodeEndEnrolmentRequest($0) }
+            ),
             HostileBytes(EventCoder().encode(event), { _ = try coder.decodeNotificationEvent($0) }),
             HostileBytes(coder.encodeHello(hello), { _ = try coder.decodeHello($0) }),
             HostileBytes(

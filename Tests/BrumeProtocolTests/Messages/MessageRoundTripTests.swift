@@ -361,4 +361,47 @@ struct MessageRoundTripTests {
         let error = #expect(throws: ServiceError.self) { try badRoot.decoded(server.decodeFetchRingRequest) }
         #expect(error?.code == .invalidArguments)
     }
+
+    @Test("messages of enrolments arrive as they were sent, and the server refuses those that are none")
+    func enrolments() throws {
+        let id = MessageSamples.operationID
+        for (step, count) in [(1, 1), (4, Limits.enrolmentMessageBytes)] {
+            let request = PostEnrolmentRequest(id: id, step: step, message: [UInt8](repeating: 0, count: count))
+            let bytes = client.encodePostEnrolmentRequest(request)
+            #expect(try bytes.decoded(server.decodePostEnrolmentRequest) == request)
+        }
+        try server.encodePostEnrolmentResponse().decoded(client.decodePostEnrolmentResponse)
+        for wanted in [nil, id] {
+            let bytes = client.encodeFetchEnrolmentsRequest(wanted)
+            #expect(try bytes.decoded(server.decodeFetchEnrolmentsRequest) == wanted)
+        }
+        for enrolments in [MessageSamples.enrolments, []] {
+            let bytes = server.encodeFetchEnrolmentsResponse(enrolments)
+            #expect(try bytes.decoded(client.decodeFetchEnrolmentsResponse) == enrolments)
+        }
+        for isForWrongCode in [false, true] {
+            let request = EndEnrolmentRequest(id: id, isForWrongCode: isForWrongCode)
+            let bytes = client.encodeEndEnrolmentRequest(request)
+            #expect(try bytes.decoded(server.decodeEndEnrolmentRequest) == request)
+        }
+        try server.encodeEndEnrolmentResponse().decoded(client.decodeEndEnrolmentResponse)
+
+        for (id, step, count, code) in [
+            (id, 0, 1, .invalidArguments), (id, 5, 1, .invalidArguments), (id, 1, 0, .invalidArguments),
+            (id, 1, Limits.enrolmentMessageBytes + 1, .limitExceeded), ([], 1, 1, .invalidArguments),
+            (id + [1], 1, 1, .invalidArguments),
+        ] as [([UInt8], Int, Int, ErrorCode)] {
+            let request = client.encodePostEnrolmentRequest(
+                PostEnrolmentRequest(id: id, step: step, message: [UInt8](repeating: 1, count: count)))
+            let error = #expect(throws: ServiceError.self) { try request.decoded(server.decodePostEnrolmentRequest) }
+            #expect(error?.code == code)
+        }
+        let short = Array(id.dropLast())
+        let fetch = client.encodeFetchEnrolmentsRequest(short)
+        #expect(throws: ServiceError.self) { try fetch.decoded(server.decodeFetchEnrolmentsRequest) }
+        for id in [[], short] {
+            let end = client.encodeEndEnrolmentRequest(EndEnrolmentRequest(id: id, isForWrongCode: false))
+            #expect(throws: ServiceError.self) { try end.decoded(server.decodeEndEnrolmentRequest) }
+        }
+    }
 }
