@@ -346,6 +346,30 @@ package enum ServiceLimits {
     /// for it.
     package static let farTasksPerClient = 16
 
+    /// How long an enrolment lives, from its first message on: long enough for a person to find the other device.
+    static let enrolmentMilliseconds: UInt64 = 10 * 60 * 1_000
+
+    /// Enrolments of one private database, and of one account on a loop, that have not ended: more than a person adds
+    /// devices at a time.
+    static let enrolmentsPerDatabase = 4
+    static let enrolmentsPerAccount = 16
+
+    /// The same of all accounts on a loop, and when one that was too many may come back.
+    static let enrolmentsPerLoop = 4_096
+    static let enrolmentRetryMilliseconds: UInt32 = 10_000
+
+    /// What is kept of one account's enrolments on a loop, and of those of all: the ids of those that have ended, for
+    /// their ten minutes, and wrong codes, for an hour. So nobody fills the memory who begins and ends them.
+    static let enrolmentTracesPerAccount = 64
+    static let enrolmentTracesPerLoop = 16_384
+
+    /// Wrong codes within an hour, after which no enrolment of the database begins.
+    static let wrongCodesPerHour = 3
+    static let wrongCodeMilliseconds: UInt64 = 60 * 60 * 1_000
+
+    /// Enrolments and wrong codes of all accounts that have expired and are removed with a call.
+    static let expiredEnrolmentsPerCall = 8
+
     /// Bytes of an account's private databases, as quotas count them, unless the operator says otherwise: as much as
     /// people get elsewhere for free, and more than a person fills with records.
     package static let quotaBytes = 5 * 1024 * 1024 * 1024

@@ -313,11 +313,15 @@ package final class ServerCore: @unchecked Sendable {
         servedContainers.withLock { $0.fill(identity.container, account: account) }
     }
 
-    /// Ends the clients that came with one of these tokens, which are no longer valid. `done` is called when no loop
-    /// has one any more, on one of the loops: what they had sent to other loops is refused there when its turn comes.
-    /// Any thread.
+    /// Ends the clients that came with one of these tokens, which are no longer valid, and the enrolments that they
+    /// began. `done` is called when no loop has one any more, on one of the loops: what they had sent to other loops is
+    /// refused there when its turn comes. Any thread.
     package func endClients(ofTokens hashes: Set<[UInt8]>, then done: @escaping @Sendable () -> Void) {
-        onEachLoop({ $0.endClients { hashes.contains($0.tokenHash) } }, then: done)
+        onEachLoop(
+            { shard in
+                shard.endClients { hashes.contains($0.tokenHash) }
+                shard.enrolments.endAll(ofTokens: hashes)
+            }, then: done)
     }
 
     /// Ends the clients of an account and tells them why. `done` is called when no loop has one any more, on one of the

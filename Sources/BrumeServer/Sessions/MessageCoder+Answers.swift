@@ -26,6 +26,9 @@ extension MessageCoder {
         case .statements(let page): encodeFetchStatementsResponse(page)
         case .ringEntryAppended: encodeAppendRingEntryResponse()
         case .ring(let page): encodeFetchRingResponse(page)
+        case .enrolmentPosted: encodePostEnrolmentResponse()
+        case .enrolments(let enrolments): encodeFetchEnrolmentsResponse(enrolments)
+        case .enrolmentEnded: encodeEndEnrolmentResponse()
         case .health(let status): encodeHealthResponse(status)
         case .administration(let answer): encode(answer)
         }

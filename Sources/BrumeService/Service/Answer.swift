@@ -27,6 +27,9 @@ package enum Answer: Sendable {
     indirect case statements(StatementsPage)
     case ringEntryAppended
     indirect case ring(RingPage)
+    case enrolmentPosted
+    case enrolments([RelayedEnrolment])
+    case enrolmentEnded
     indirect case health(HealthStatus)
     indirect case administration(AdminAnswer)
 }
@@ -68,7 +71,10 @@ extension Answer {
         case .shareAccepted(let accepted): accepted.share.count + Self.subscriptionBytes
         case .statements(let page): page.statements.reduce(0) { $0 + $1.count + Self.itemBytes }
         case .ring(let page): page.entries.reduce(0) { $0 + $1.count + Self.itemBytes }
-        case .queryPlan, .health, .administration, .shareAccessRequested, .statementAppended, .ringEntryAppended:
+        case .enrolments(let enrolments):
+            enrolments.reduce(0) { $1.messages.reduce($0 + Self.itemBytes) { $0 + $1.count } }
+        case .queryPlan, .health, .administration, .shareAccessRequested, .statementAppended, .ringEntryAppended,
+            .enrolmentPosted, .enrolmentEnded:
             Self.subscriptionBytes
         }
     }

@@ -1,7 +1,8 @@
 package import BrumeModel
 internal import BrumeStore
 
-/// A decoded request to one database: it may travel to the loop that owns it.
+/// A decoded request to one database: it may travel to the loop that owns it. Those for enrolments are about no data,
+/// and are answered before a database is looked for.
 package enum DataRequest: Sendable {
     case modifyRecords(ModifyRecordsRequest<CheckedFields>)
     case fetchRecords(FetchRecordsRequest)
@@ -22,6 +23,7 @@ package enum DataRequest: Sendable {
     case fetchStatements(after: UInt32)
     case appendRingEntry(AppendRingEntryRequest)
     case fetchRing(FetchRingRequest)
+    case enrolment(EnrolmentRequest)
 
     var scope: DatabaseScope {
         switch self {
@@ -36,7 +38,7 @@ package enum DataRequest: Sendable {
             .listSubscriptions(let scope):
             scope
         case .shareMetadata, .requestShareAccess, .acceptShare, .appendStatement, .fetchStatements, .appendRingEntry,
-            .fetchRing:
+            .fetchRing, .enrolment:
             .private
         }
     }

@@ -52,6 +52,7 @@ extension Shard {
         case .fetchRecords(let request):
             return .records(database.fetchRecords(request, caller: caller))
         case .query, .explainQuery: preconditionFailure("a query runs in slices")
+        case .enrolment: preconditionFailure("an enrolment is about no database")
         case .shareMetadata, .requestShareAccess, .acceptShare: preconditionFailure("a share's URL leads elsewhere")
         case .zoneChanges(let request):
             let scope = sealer.scope(database.id, zone: request.zone.name, of: participant)

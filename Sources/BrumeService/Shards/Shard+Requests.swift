@@ -8,6 +8,7 @@ extension Shard {
     ///
     /// - Parameter byteCount: The bytes that the request came in, which count for as long as it is under way.
     package func perform(_ request: DataRequest, byteCount: Int, to responder: Responder) {
+        if case .enrolment(let request) = request { return relay(request, to: responder) }
         admit(request, byteCount: byteCount, to: responder)
     }
 

@@ -67,6 +67,8 @@ package final class Shard: @unchecked Sendable {
     var behindIndexes = BehindIndexes()
     /// What this loop knows of changes in zones of others.
     @exclusivity(unchecked) var touchTable = TouchTable()
+    /// What devices of the clients' accounts say to each other.
+    var enrolments = EnrolmentTable()
     /// Zones whose owners are asked in a while, by the databases that ask.
     var zonesToAsk: [DatabaseID: Set<AskedZone>] = [:]
     /// Zones to ask about when a database is loaded that is not in memory.
