@@ -58,8 +58,8 @@ extension CKContainer {
             case opened(EnrollingDeviceStateMachine)
             /// A person has typed what the new device shows.
             case confirmed(EnrollingDeviceStateMachine, code: String, PublicKeys)
-            /// The new device is listed.
-            case listed(done: [UInt8], code: String)
+            /// The new device is listed, and may have been told.
+            case listed(done: [UInt8], code: String, wasSent: Bool)
             case ended
         }
 
@@ -108,10 +108,21 @@ extension CKContainer {
                     }
                 }
                 if case .confirmed(let machine, let shown, let keys) = stage {
-                    stage = .listed(done: try await list(keys, deviceName, machine), code: shown)
+                    // A device that has given up would be listed for nothing.
+                    guard try await relay.enrolments(id: request.requestID).first != nil else {
+                        stage = .ended
+                        throw EnrolmentRelay.ended
+                    }
+                    stage = .listed(done: try await list(keys, deviceName, machine), code: shown, wasSent: false)
                 }
-                guard case .listed(let done, let shown) = stage else { throw EnrolmentRelay.ended }
-                try await relay.post(.done, done, of: request.requestID)
+                guard case .listed(let done, let shown, let wasSent) = stage else { throw EnrolmentRelay.ended }
+                stage = .listed(done: done, code: shown, wasSent: true)
+                do throws(CKError) {
+                    try await relay.post(.done, done, of: request.requestID)
+                } catch {
+                    // The new device ends it once it has the keys, and the answer to the first attempt may be lost.
+                    guard wasSent, error.code == .unknownItem else { throw error }
+                }
                 relay.account.keys.withGuesses { $0.succeeded(countedAt: countedMilliseconds) }
                 return shown
             }
