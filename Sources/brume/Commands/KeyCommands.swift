@@ -79,7 +79,7 @@ enum KeyCommands {
                 code --replace makes a new one on a device that has the keys.
                 """, codeNote, CommandOptions.clientNote,
             ], body: .asynchronous(reset)),
-    ]
+    ] + enrolmentDefinitions
 
     private static func show(_ invocation: Invocation) async throws -> ExitCode {
         let status = try await ClientContext(invocation).container.encryptionStatus()
