@@ -13,6 +13,8 @@ struct SecurityPageTests {
         "L": "Tests/BrumeKitTests/Encryption/LyingServerTests.swift",
         "F": "Tests/BrumeKitTests/Assets/EncryptedContentTests.swift",
         "C": "Tests/BrumeEncryptionTests/AssetCipherTests.swift",
+        "E": "Tests/BrumeKitTests/Encryption/EnrolmentTests.swift",
+        "G": "Tests/BrumeKitTests/Encryption/EnrolledKeysTests.swift",
         "R": "Tests/BrumeKitTests/Encryption/ZoneRingTests.swift",
     ]
 
