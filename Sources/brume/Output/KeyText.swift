@@ -38,9 +38,9 @@ enum KeyText {
             (
                 "the server shows other encryption keys of the account than this device knows, and nothing is "
                     + "encrypted or opened until a person has decided",
-                "if the account's owner began anew on another device, let this one in there (brume key enrol), or with "
-                    + "the new recovery code: brume key use. Else ask the operator whether a backup was restored; brume key reset begins anew "
-                    + "on this device, and deletes data"
+                "if somebody began anew on another device, or the operator restored a backup: let this one in on a device "
+                    + "that has those keys (brume key enrol), or with its new recovery code (brume key use). Else ask "
+                    + "the operator; brume key reset begins anew on this device, and deletes data"
             )
         }
     }

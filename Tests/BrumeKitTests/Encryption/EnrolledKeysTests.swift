@@ -132,28 +132,69 @@ struct EnrolledKeysTests {
         #expect(try laptop.ownKeys == nil)
     }
 
-    @Test("of a person who began anew come to a device that knew those before, and those of a branch do not")
-    func conflict() throws {
+    @Test("of a person who began anew come to a device that knew those before")
+    func beganAnew() throws {
+        try phone.run(.identity)
+        try laptop.run(.look)
+        _ = try #require(try phone.code(.beginAnew))
+        guard case .conflict(1) = try laptop.standing() else { Issue.record("it is another chain"); return }
+        try EnrolmentDialogue.letIn(laptop, of: desk, by: phone)
+        #expect(try laptop.identityKeys() == phone.identityKeys())
+        #expect(try KeysDevice.are([phone, laptop], listedAt: desk))
+    }
+
+    /// The server is restored to what it was before `onOne`, and `onOther` follows.
+    private func fork(onOne: () throws -> Void, onOther: () throws -> Void) throws {
+        let backup = desk.statements
+        try onOne()
+        try laptop.run(.look)
+        desk.statements = backup
+        try onOther()
+        guard case .conflict = try laptop.standing() else { Issue.record("there are two branches"); return }
+    }
+
+    @Test("of the one of two branches that a person chooses come to a device that knew the other")
+    func branches() throws {
         try phone.run(.identity)
         let tablet = try tablet()
         try laptop.run(.look)
-        let backup = desk.statements
-        _ = try phone.code(.replaceCode)
-        try laptop.run(.look)
-        // The server was restored, and the tablet, which knows nothing of what the phone did, goes on.
-        desk.statements = backup
-        _ = try tablet.code(.replaceCode)
-        guard case .conflict(3) = try laptop.standing() else { Issue.record("there are two branches"); return }
-        let ofBranch = try EnrolmentDialogue(of: desk, by: tablet)
-        try tablet.run(ofBranch.adding)
-        let known = try laptop.kept().kept.known?.signed
-        #expect(try failure(laptop, ofBranch.taking(from: tablet)) == .conflict)
-        #expect(try laptop.kept().kept.known?.signed == known && laptop.ownKeys == nil)
-
-        _ = try #require(try tablet.code(.beginAnew))
-        guard case .conflict(1) = try laptop.standing() else { Issue.record("it is another chain"); return }
+        // The tablet knows nothing of what the phone did.
+        try fork {
+            _ = try phone.code(.replaceCode)
+        } onOther: {
+            _ = try tablet.code(.replaceCode)
+        }
         try EnrolmentDialogue.letIn(laptop, of: desk, by: tablet)
         #expect(try laptop.identityKeys() == tablet.identityKeys())
-        #expect(try KeysDevice.are([tablet, laptop], listedAt: desk))
+        #expect(try KeysDevice.are([phone, tablet, laptop], listedAt: desk))
+        // The phone comes back the same way, and its former entry in the list is removed.
+        guard case .conflict = try phone.standing() else { Issue.record("the phone knows a branch"); return }
+        try EnrolmentDialogue.letIn(phone, of: desk, by: laptop)
+        #expect(try phone.identityKeys() == tablet.identityKeys())
+    }
+
+    @Test("of a branch are not taken where it lists a device that was removed on the other, or comes from one")
+    func branchOfRemovedDevice() throws {
+        try phone.run(.identity)
+        let tablet = try tablet()
+        let removed = KeysDevice("removed", at: desk, stateFolder: folder.file("removed"))
+        try EnrolmentDialogue.letIn(removed, of: desk, by: phone)
+        try tablet.run(.look)
+        try fork {
+            try phone.run(.removeDevice(#require(try removed.ownKeys)))
+        } onOther: {
+            _ = try tablet.code(.replaceCode)
+        }
+        let known = try laptop.kept().kept.known?.signed
+        for device in [tablet, removed] {
+            let dialogue = try EnrolmentDialogue(of: desk, by: device)
+            try device.run(dialogue.adding)
+            #expect(try failure(laptop, dialogue.taking(from: device)) == .conflict)
+            #expect(try laptop.kept().kept.known?.signed == known && laptop.ownKeys == nil)
+        }
+        // Once it is removed there as well, a person at the tablet lets the laptop in.
+        try tablet.run(.removeDevice(#require(try removed.ownKeys)))
+        try EnrolmentDialogue.letIn(laptop, of: desk, by: tablet)
+        #expect(try laptop.identityKeys() == tablet.identityKeys())
     }
 }

@@ -14,9 +14,10 @@ extension CKContainer {
         /// The server shows other keys of the account than this device knows, and nothing is encrypted or decrypted
         /// with them before a person has decided.
         ///
-        /// Either the account's owner began anew on another device (``CKContainer/resetEncryption()``): then that device,
-        /// or the new recovery code, lets this one in, which gives up what it knew before. Or devices went on after the operator
-        /// restored a backup; or the server lies.
+        /// Either the account's owner began anew on another device (``CKContainer/resetEncryption()``), or devices went
+        /// on after the operator restored a backup, or the server lies. A device that has the keys which the server
+        /// shows lets this one in (``CKContainer/requestEnrolment()``), and so does its new recovery code: this device
+        /// then gives up what it knew before.
         case conflict
 
         /// Why a device does not have the account's keys.

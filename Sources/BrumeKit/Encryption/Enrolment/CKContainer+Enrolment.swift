@@ -102,8 +102,8 @@ extension CKContainer {
         ///   as the digits that they look like.
         /// - Throws: `invalidArguments` for what can't be a code, which may be typed again, and for a wrong one, which
         ///   ends the request: somebody may stand between the devices. `unknownItem` where the request has ended.
-        ///   `accountTemporarilyUnavailable` where what the other device says and what the server shows do not fit, or
-        ///   where this device knows other keys of the account, and the new ones do not begin anew.
+        ///   `accountTemporarilyUnavailable` where what the other device says and what the server shows do not fit, and
+        ///   where a device has the new keys that was removed as far as this one knows: remove it on the other device.
         public func confirm(_ code: String) async throws(CKError) {
             try await turns.run { () async throws(CKError) in
                 switch stage {

@@ -48,8 +48,9 @@ extension AccountKeysFailure {
         case .conflict:
             CKError.withoutKeys(
                 "the server shows other encryption keys of the account than this device knows, and a person has to "
-                    + "decide: use the account's new recovery code if its owner began anew on another device, or ask "
-                    + "the server's operator what happened")
+                    + "decide: somebody began anew on another device, or devices went on after a backup was restored, "
+                    + "or the server lies; let this device in on one that has those keys and that you trust "
+                    + "(CKContainer.requestEnrolment()), once each device that was removed is removed there as well")
         case .wrongCode:
             CKError(
                 .invalidArguments,

@@ -28,11 +28,7 @@ extension AccountKeysStateMachine {
         case .notSetUp: return finish(.failed(.enrolmentBroken))
         case .noKeys: signed = kept.known?.signed ?? []
         case .conflict:
-            // A person who began anew lets his devices in one after the other. A chain with the same beginning is
-            // another matter: whoever shows it may be a device that was removed, and does not know.
-            guard let first = rival.first, first.statement.hash != kept.known?.chain.statements.first?.hash else {
-                return finish(.failed(.conflict))
-            }
+            guard mayFollow(rival, shownBy: given) else { return finish(.failed(.conflict)) }
             signed = rival
         }
         do throws(EncryptionRefusal) {
@@ -48,5 +44,17 @@ extension AccountKeysStateMachine {
         } catch {
             return finish(.failed(error == .newer ? .newer : .enrolmentBroken))
         }
+    }
+    /// Whether a person's word is enough to give up what this device knows for what the server shows.
+    ///
+    /// It is where the account began anew. Of two branches of one chain, the one that is shown must not give keys to a
+    /// device that was removed on the other, nor come from one, which may know nothing of that.
+    private func mayFollow(_ rival: [SignedStatement], shownBy given: GivenKeys) -> Bool {
+        guard let known = kept.known, let first = rival.first, let last = rival.last else { return false }
+        if first.statement.hash != known.signed.first?.statement.hash { return true }
+        let removed = Set(known.chain.statements.flatMap { $0.devices.map(\.keys) })
+            .subtracting(known.chain.last.devices.map(\.keys))
+        let others = last.statement.devices.map(\.keys) + [given.dialogue.confirmedDevice].compactMap(\.self)
+        return removed.isDisjoint(with: others)
     }
 }
