@@ -68,6 +68,20 @@ enum KeyCommands {
                 """, CommandOptions.clientNote,
             ], body: .asynchronous(remove)),
         CommandDefinition(
+            ["key", "trust"], "go on with what the server shows for a zone's keys",
+            arguments: [ArgumentDefinition("ZONE", "the zone's name, or default")],
+            options: [CommandOptions.yes] + options,
+            notes: [
+                """
+                For a zone whose keys are others on the server than this device knows, as after a backup was restored \
+                that lacks what devices did since. Until then this device encrypts nothing there. It asks before, or \
+                takes --yes: first find out from the operator what happened. What this device knows is still read.
+                """,
+                """
+                Where the account's own keys are others, a device that has them lets this one in: brume key enrol.
+                """, CommandOptions.clientNote,
+            ], examples: ["brume key trust Notes"], body: .asynchronous(trust)),
+        CommandDefinition(
             ["key", "reset"], "begin anew when all devices and the recovery code are lost: deletes data",
             options: [CommandOptions.yes, deviceName] + options,
             notes: [
@@ -201,6 +215,22 @@ enum KeyCommands {
                 hint: "remove it on another device of the account")
         }
         return device
+    }
+
+    private static func trust(_ invocation: Invocation) async throws -> ExitCode {
+        let word = invocation.arguments[0]
+        let zone = word == "default" ? CKRecordZone.ID.defaultZoneName : word
+        guard
+            try CommandOptions.isConfirmed(
+                "go on with what the server shows for the encryption keys of zone \"\(word)\"?", invocation)
+        else { throw CommandError(.failed, "nothing was changed") }
+        try await ClientContext(invocation).database.acceptEncryptionKeys(of: CKRecordZone.ID(zoneName: zone))
+        if invocation.isOn("json") {
+            Terminal.print(JSONValue.object([("zone", .string(zone))]).line)
+        } else {
+            Terminal.print("this device has the keys of zone \"\(word)\" as the server shows them, and those that it knew")
+        }
+        return .done
     }
 
     private static func reset(_ invocation: Invocation) async throws -> ExitCode {

@@ -8,11 +8,12 @@ extension CommandError {
         ("CKContainer.useRecoveryCode(_:)", "brume key use"),
         ("CKContainer.requestEnrolment()", "brume key enrol"),
         ("CKContainer.resetEncryption()", "brume key reset"),
+        ("CKDatabase.acceptEncryptionKeys(of:)", "brume key trust"),
     ]
 
     /// A sentence of the SDK with the names of commands in the place of calls.
     static func namingCommands(_ sentence: String) -> String {
-        guard sentence.contains("CKContainer.") else { return sentence }
+        guard sentence.contains("CKContainer.") || sentence.contains("CKDatabase.") else { return sentence }
         return commands.reduce(sentence) { $0.replacing($1.0, with: $1.1) }
     }
 }

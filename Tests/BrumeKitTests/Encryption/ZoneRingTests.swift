@@ -298,6 +298,58 @@ struct ZoneRingTests {
         }
     }
 
+    @Test("goes on with what the server shows once a person accepts that, and what this device knew is still read")
+    func accepting() throws {
+        let (phone, laptop) = try devices()
+        let first = try phone.sealed("first")
+        #expect(try laptop.opened(first) == "first")
+        let before = desk.entries
+        try replaceKeys(by: phone)
+        let second = try phone.sealed("second")
+        laptop.restart()
+        desk.entries = before
+        let other = try laptop.sealed("other")
+        #expect(try phone.failure(.write) == .forked)
+        try phone.run(.accept, asksServer: true)
+        #expect(try desk.entries.count == 3 && !desk.signed[2].entry.otherBranch.isEmpty)
+        #expect(try [first, second, other].map(phone.opened) == ["first", "second", "other"])
+        let third = try phone.sealed("third")
+        #expect(try ValueHeader(of: third).keyNumber == 3)
+        // The laptop was on the side that counts: it follows, and reads no key of the one that ended.
+        #expect(try [first, other, third].map(laptop.opened) == ["first", "other", "third"])
+        #expect(try laptop.opened(second) == nil)
+        #expect(try ValueHeader(of: laptop.sealed("fourth")).keyNumber == 3)
+        phone.restart()
+        #expect(try [first, second, other, third].map(phone.opened) == ["first", "second", "other", "third"])
+        // Once more changes nothing.
+        let count = desk.entries.count
+        try phone.run(.accept, asksServer: true)
+        #expect(desk.entries.count == count)
+    }
+
+    @Test("is accepted with what the account's devices made alone, and nothing is made where there is none")
+    func acceptingLies() throws {
+        let (phone, laptop) = try devices()
+        #expect(try phone.run(.accept, asksServer: true) == nil && desk.entries.isEmpty)
+        _ = try phone.sealed("first")
+        let genuine = desk.entries
+        try replaceKeys(by: phone)
+        _ = try phone.sealed("second")
+        let hash = try headHash(phone)
+        let known = desk.entries
+        desk.entries = genuine
+        _ = try laptop.sealed("other")
+        var bytes = desk.entries[1].array
+        bytes[bytes.count - 1] ^= 1
+        desk.entries[1] = SharedBytes(bytes)
+        #expect(try isMalformed(phone.failure(.accept)))
+        #expect(try headHash(phone) == hash)
+        // Fewer are given back as ever.
+        desk.entries = Array(known.prefix(1))
+        try phone.run(.accept, asksServer: true)
+        #expect(try headHash(phone) == hash && desk.entries.count == 2)
+    }
+
     @Test("of an earlier life of the zone that a server shows again is refused")
     func earlierLife() throws {
         let (phone, _) = try devices()

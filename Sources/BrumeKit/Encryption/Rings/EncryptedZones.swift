@@ -75,6 +75,16 @@ final class EncryptedZones: Sendable {
         }
     }
 
+    /// Goes on with what the server shows for a zone's keys, where this device knows other ones.
+    ///
+    /// - Throws: The same as ``keysForWriting(zone:isStale:for:_:)``.
+    func accept(_ zone: String, for account: AccountBinding, _ options: CallOptions) async throws(CKError) {
+        try await turns.run { () async throws(CKError) in
+            let found = try await driver.run(.accept, zone: zone, asksServer: true, for: account, options)
+            if let found { _ = remember(ZoneKeys(found.ring, of: found.identity), zone: zone) }
+        }
+    }
+
     /// The keys to open values with in a zone, those up to a number; nil where the zone or the account has none.
     ///
     /// - Parameter isOpenVain: Values don't open with those that are known: the zone may have been made anew. The

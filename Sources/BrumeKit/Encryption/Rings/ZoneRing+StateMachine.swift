@@ -17,6 +17,8 @@ struct ZoneRingStateMachine: Sendable {
         case write
         /// For a zone that is to be one tree. Like ``write``, but for a ring of another scope.
         case writePerZone
+        /// A person takes what the server shows for the zone's keys, where this device knows other ones.
+        case accept
     }
 
     enum Outcome: Sendable {
@@ -102,6 +104,7 @@ struct ZoneRingStateMachine: Sendable {
             if kept.known?.chain.head.ring == chain.head.ring {
                 // It follows: this device has made it.
                 _ = try? kept.known?.meet(chain.entries, statements: statements)
+                guard kept.known?.chain.head.hash == chain.head.hash else { return fail(.forked) }
                 return keep(.proceed)
             }
             guard let ring = try? KnownRing(chain.entries, of: chain.head.ring, statements: statements) else {
@@ -139,7 +142,7 @@ struct ZoneRingStateMachine: Sendable {
     private mutating func looked(_ shown: [SignedRingEntry]) -> Action {
         guard let first = shown.first else {
             if let ring = current { return giveBack(ring.chain.entries[...]) }
-            return goal == .read ? .finish(.ring(nil)) : begin()
+            return goal == .read || goal == .accept ? .finish(.ring(nil)) : begin()
         }
         do throws(EncryptionRefusal) {
             let ring = try ringName(id: first.entry.ring.place.ringID)
@@ -154,7 +157,7 @@ struct ZoneRingStateMachine: Sendable {
             case .same: return wasOver ? keep(.proceed) : proceed()
             case .extended, .joined: return keep(.proceed)
             case .behind(let missing): return wasOver ? keep(.giveBack(missing)) : giveBack(missing[...])
-            case .forked: return fail(.forked)
+            case .forked: return goal == .accept ? try accept(shown, ending: known.chain.head) : fail(.forked)
             }
         } catch {
             // Another device may have used keys of the account that are newer than those that are known here.
@@ -255,6 +258,18 @@ struct ZoneRingStateMachine: Sendable {
         }
     }
 
+    /// Goes on with what the server shows, with an entry that says where the branch ended that this device knew. The
+    /// owner's newest keys make it, so that nobody who was dropped can.
+    private mutating func accept(
+        _ shown: [SignedRingEntry], ending head: RingEntry
+    ) throws(EncryptionRefusal) -> Action {
+        guard let ring = kept.known, ring.endedBranches.count + 2 <= KeyLimits.ringBranchesMax else { return fail(.full) }
+        let chain = try KnownRing(shown, of: head.ring, statements: statements).chain
+        var draft = RingDraft(after: chain.head, statements: statements)
+        draft.otherBranch = head.hash
+        return send(try author.next(after: chain, keys: chain.keys(of: identity), draft))
+    }
+
     private mutating func send(_ chain: RingChain) -> Action {
         phase = .sending(chain)
         return .append(SharedBytes(chain.entries[chain.entries.count - 1].bytes))
@@ -298,54 +313,5 @@ struct ZoneRingStateMachine: Sendable {
             place: Place(
                 container: scope.container, environment: scope.environment, owner: scope.account, zone: zone, ringID: id
             ))
-    }
-}
-
-/// Why a zone's ring can't be used.
-enum ZoneRingFailure: Error, Equatable, Sendable {
-    /// The server shows another ring than this device knows.
-    case forked
-    /// The server shows the ring of an earlier life of the zone.
-    case isOver
-    /// The zone was to be one tree, and has keys for records already.
-    case isPerRecord
-    /// Others kept changing it.
-    case busy
-    case newer
-    /// It has no room for another entry.
-    case full
-    /// The server's answer is none; a sentence's part that says why.
-    case malformed(String)
-}
-
-extension ZoneRingFailure {
-    /// The error that a save gets.
-    func error(zone: String) -> CKError {
-        let zone = "the encryption keys of zone \(zone.quotedName)"
-        return switch self {
-        case .forked:
-            CKError.withoutKeys(
-                "the server shows \(zone) otherwise than this device knows them, and nothing is encrypted with them: "
-                    + "ask its operator what happened")
-        case .isOver:
-            CKError.withoutKeys(
-                "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
-                    + "with them: ask its operator what happened")
-        case .isPerRecord:
-            CKError(
-                .invalidArguments,
-                message:
-                    "\(zone) are those of records (perRecord), and a zone's encryption scope is never changed; use "
-                    + "another zone")
-        case .busy:
-            CKError(.zoneBusy, message: "\(zone) kept changing on other devices; try again", retryAfterSeconds: 1)
-        case .newer:
-            CKError(.incompatibleVersion, message: "\(zone) were made by a newer version of Brume; update this app")
-        case .full: CKError(.limitExceeded, message: "\(zone) were changed as often as they can be; use another zone")
-        case .malformed(let reason):
-            CKError.withoutKeys(
-                "the server's answer about \(zone) can't be used, and nothing is encrypted with it: \(reason); ask its "
-                    + "operator what happened")
-        }
     }
 }

@@ -1,0 +1,27 @@
+extension CKDatabase {
+    /// Brume's addition: goes on with what the server shows for a zone's encryption keys, where it is not what this
+    /// device knows.
+    ///
+    /// That is so after a restored backup, when devices changed the keys before and after it; or the server lies. Until
+    /// a person has decided nothing is encrypted in the zone on this device, and saves fail with
+    /// `accountTemporarilyUnavailable`. Afterwards this device reads what was encrypted on either side, and the zone has
+    /// a new key, which no device has that was removed. Other devices read what was encrypted with the keys that ended
+    /// once this one has saved those records again. Does nothing where the two are the same.
+    ///
+    /// A server that shows fewer keys gets the others back without that, and a zone that was deleted and made anew has
+    /// new ones.
+    ///
+    /// - Throws: `invalidArguments` for a zone of another database than the account's private one; `zoneNotFound`;
+    ///   `limitExceeded` where the zone's keys have branched 15 times; `accountTemporarilyUnavailable` where this device
+    ///   does not have the account's keys, or what the server shows is not made by the account's devices, or is of an
+    ///   earlier zone of this name; what calls to the server throw.
+    public func acceptEncryptionKeys(of zoneID: CKRecordZone.ID) async throws(CKError) {
+        let problem = databaseScope == .private ? problem(of: zoneID) : "its owner's devices make its encryption keys"
+        if let problem {
+            throw CKError(
+                .invalidArguments, message: "zone \(zoneID.zoneName.quotedName) can't have its keys accepted: \(problem)")
+        }
+        let account = core.account
+        try await account.encryptedZones.accept(zoneID.zoneName, for: account, callOptions)
+    }
+}

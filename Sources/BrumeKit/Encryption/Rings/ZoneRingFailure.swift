@@ -1,0 +1,49 @@
+/// Why a zone's ring can't be used.
+enum ZoneRingFailure: Error, Equatable, Sendable {
+    /// The server shows another ring than this device knows.
+    case forked
+    /// The server shows the ring of an earlier life of the zone.
+    case isOver
+    /// The zone was to be one tree, and has keys for records already.
+    case isPerRecord
+    /// Others kept changing it.
+    case busy
+    case newer
+    /// It has no room for another entry.
+    case full
+    /// The server's answer is none; a sentence's part that says why.
+    case malformed(String)
+}
+
+extension ZoneRingFailure {
+    /// The error that a save gets.
+    func error(zone: String) -> CKError {
+        let zone = "the encryption keys of zone \(zone.quotedName)"
+        return switch self {
+        case .forked:
+            CKError.withoutKeys(
+                "the server shows \(zone) otherwise than this device knows them, and nothing is encrypted with them: "
+                    + "ask its operator what happened; where a backup was restored, "
+                    + "CKDatabase.acceptEncryptionKeys(of:) goes on with what the server shows")
+        case .isOver:
+            CKError.withoutKeys(
+                "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
+                    + "with them: ask its operator what happened")
+        case .isPerRecord:
+            CKError(
+                .invalidArguments,
+                message:
+                    "\(zone) are those of records (perRecord), and a zone's encryption scope is never changed; use "
+                    + "another zone")
+        case .busy:
+            CKError(.zoneBusy, message: "\(zone) kept changing on other devices; try again", retryAfterSeconds: 1)
+        case .newer:
+            CKError(.incompatibleVersion, message: "\(zone) were made by a newer version of Brume; update this app")
+        case .full: CKError(.limitExceeded, message: "\(zone) were changed as often as they can be; use another zone")
+        case .malformed(let reason):
+            CKError.withoutKeys(
+                "the server's answer about \(zone) can't be used, and nothing is encrypted with it: \(reason); ask its "
+                    + "operator what happened")
+        }
+    }
+}
