@@ -240,7 +240,7 @@ struct KeyCommandTests {
         #expect(try !run(server, on: "two", "zones").output.contains { $0.hasPrefix("Notes") })
         expect(.done, "a person has decided", try run(server, on: "one", "key"))
         #expect(try run(server, on: "one", "key", "--json").output == ["{\"status\":\"conflict\"}"])
-        expect(.failed, "brume key says", try run(server, on: "one", "key", "devices"))
+        expect(.failed, "(brume key enrol)", try run(server, on: "one", "key", "devices"))
         expect(.done, "keys now", try run(server, on: "one", "key", "use", input: code))
         expect(.done, "this device has", try run(server, on: "one", "key"))
         expectNowhere(code, in: server.folder)
