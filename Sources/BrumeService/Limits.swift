@@ -347,7 +347,7 @@ package enum ServiceLimits {
     package static let farTasksPerClient = 16
 
     /// How long an enrolment lives, from its first message on: long enough for a person to find the other device.
-    static let enrolmentMilliseconds: UInt64 = 10 * 60 * 1_000
+    package static let enrolmentMilliseconds: UInt64 = 10 * 60 * 1_000
 
     /// Enrolments of one private database, and of one account on a loop, that have not ended: more than a person adds
     /// devices at a time.
@@ -365,7 +365,7 @@ package enum ServiceLimits {
 
     /// Wrong codes within an hour, after which no enrolment of the database begins.
     static let wrongCodesPerHour = 3
-    static let wrongCodeMilliseconds: UInt64 = 60 * 60 * 1_000
+    package static let wrongCodeMilliseconds: UInt64 = 60 * 60 * 1_000
 
     /// Enrolments and wrong codes of all accounts that have expired and are removed with a call.
     static let expiredEnrolmentsPerCall = 8

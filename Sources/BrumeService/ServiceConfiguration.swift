@@ -79,6 +79,9 @@ package struct ServiceConfiguration: Sendable {
     /// Assets whose graces are remembered of databases that are not in memory.
     package var departedBlobs = ServiceLimits.departedBlobs
     package var departedBlobsPerDatabase = ServiceLimits.departedBlobsPerDatabase
+    /// How long an enrolment lives, and a wrong code counts.
+    package var enrolmentMilliseconds = ServiceLimits.enrolmentMilliseconds
+    package var wrongCodeMilliseconds = ServiceLimits.wrongCodeMilliseconds
     /// Whether users may connect to development environments. The operator may in any case.
     package var servesDevelopment = true
     /// The accounts whose saves teach development schemas.

@@ -14,6 +14,8 @@ internal import BrumeModel
 /// to fill it takes the tokens of 256 accounts.
 struct EnrolmentTable {
     struct Limits {
+        var lifeMilliseconds = ServiceLimits.enrolmentMilliseconds
+        var wrongCodeMilliseconds = ServiceLimits.wrongCodeMilliseconds
         var openPerDatabase = ServiceLimits.enrolmentsPerDatabase
         var openPerAccount = ServiceLimits.enrolmentsPerAccount
         var open = ServiceLimits.enrolmentsPerLoop
@@ -111,7 +113,7 @@ struct EnrolmentTable {
         accounts[caller.account]!.enrolments[index].messages = []
         openCount -= 1
         guard request.isForWrongCode else { return }
-        let expiry = now + ServiceLimits.wrongCodeMilliseconds
+        let expiry = now + limits.wrongCodeMilliseconds
         accounts[caller.account]!.wrongCodes.append((caller.database, expiry))
         wrongCodeExpiries.append(caller.account, expiry)
         traceCount += 1
@@ -135,7 +137,7 @@ struct EnrolmentTable {
         _ request: PostEnrolmentRequest, by caller: Caller, _ now: UInt64
     ) throws(ServiceError) {
         if let refusal = refusal(ofEnrolmentBy: caller, now) { throw refusal }
-        let expiry = now + ServiceLimits.enrolmentMilliseconds
+        let expiry = now + limits.lifeMilliseconds
         let enrolment = Enrolment(
             id: request.id, database: caller.database, tokenHash: caller.tokenHash, expiry: expiry,
             messages: [request.message])
@@ -197,6 +199,13 @@ struct EnrolmentTable {
         accounts.values[index].enrolments.removeFirst(enrolmentCount)
         accounts.values[index].wrongCodes.removeFirst(wrongCodeCount)
         if accounts.values[index].traceCount == 0 { accounts.remove(at: index) }
+    }
+}
+
+extension EnrolmentTable.Limits {
+    init(_ configuration: ServiceConfiguration) {
+        lifeMilliseconds = configuration.enrolmentMilliseconds
+        wrongCodeMilliseconds = configuration.wrongCodeMilliseconds
     }
 }
 

@@ -68,7 +68,7 @@ package final class Shard: @unchecked Sendable {
     /// What this loop knows of changes in zones of others.
     @exclusivity(unchecked) var touchTable = TouchTable()
     /// What devices of the clients' accounts say to each other.
-    var enrolments = EnrolmentTable()
+    var enrolments: EnrolmentTable
     /// Zones whose owners are asked in a while, by the databases that ask.
     var zonesToAsk: [DatabaseID: Set<AskedZone>] = [:]
     /// Zones to ask about when a database is loaded that is not in memory.
@@ -126,6 +126,7 @@ package final class Shard: @unchecked Sendable {
         blobNumbers = KeyedNumbers(secret: server.secrets.key, label: "asset generations")
         sharedSealer = SharedTokenSealer(key: server.secrets.key)
         departedAssets = DepartedAssets(limit: server.configuration.departedBlobs)
+        enrolments = EnrolmentTable(limits: EnrolmentTable.Limits(server.configuration))
         databases = DatabaseCache(
             loop: loop, limits: DatabaseCache.Limits(server.configuration), memory: server.memory,
             ledger: server.storage, log: server.log, host: self)

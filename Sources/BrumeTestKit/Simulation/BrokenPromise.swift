@@ -59,6 +59,8 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case ignoresReceipts
     /// A page of an account's statements leaves out the last one.
     case hidesStatements
+    /// A fetch of enrolments shows what the one before did.
+    case showsOldEnrolments
     /// Sessions of a revoked token go on.
     case keepsRevokedSessions
 }

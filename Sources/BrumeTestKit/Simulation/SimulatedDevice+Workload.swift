@@ -28,7 +28,8 @@ extension SimulatedDevice {
     private func act() {
         if simulation.options.sharesMuch, generator.oneIn(3) { return useSharedDatabase() }
         switch Int.random(in: 0..<100, using: &generator) {
-        case 0..<32: modifyRecords()
+        case 0..<28: modifyRecords()
+        case 28..<32: useEnrolments()
         case 32..<34: useStatements()
         case 34..<38: transferAsset()
         case 38..<41: useSharedDatabase()

@@ -20,7 +20,8 @@ final class SimulatedDevice: SimulatedConnection.Client {
     private var lives: UInt64 = 0
     private var fanOut = NotificationFanOut()
     private var consumerIsBusy = false
-    private var sentPayloads: Set<[UInt8]> = []
+    /// How often each request of a call was sent.
+    private var sentPayloads: [[UInt8]: Int] = [:]
 
     /// What the device knows; see ``Replica``.
     var replica = Replica()
@@ -38,6 +39,8 @@ final class SimulatedDevice: SimulatedConnection.Client {
     /// What queries found before, if that promise is to be broken.
     var lastMatch: QueryMatch<Record>?
     var firstPages: [QueryRequest: QueryPage<Record>] = [:]
+    /// What the fetch before showed, if enrolments are to be.
+    var lastEnrolments: [RelayedEnrolment] = []
     /// What zones held in the fetch before, if fetches are to be mixed up.
     var lastFetch: [String: [RecordOutcome<Record>]] = [:]
 
@@ -60,7 +63,7 @@ final class SimulatedDevice: SimulatedConnection.Client {
             serverName: "server:1", seed: simulation.options.seed &+ UInt64(deviceID[0]) &+ seed &* 77)
     }
 
-    private var now: UInt64 { simulation.scheduler.nowNanoseconds }
+    var now: UInt64 { simulation.scheduler.nowNanoseconds }
 
     // MARK: Calls
 
@@ -227,13 +230,17 @@ final class SimulatedDevice: SimulatedConnection.Client {
         perform(machine.disconnected(.lost(reason), now: now))
     }
 
+    /// How often a request was sent: its call's, or others with the same bytes.
+    func sendCount(of payload: [UInt8]) -> Int { sentPayloads[payload] ?? 0 }
+
     /// Counts calls that are sent again and, if that promise is to be broken, gives them another operation id on the
     /// way.
     private func tampered(_ frame: ClientFrame) -> ClientFrame {
         guard case .call(let stream, let header, let payload, let isLast) = frame, isLast, payload.count > 16 else {
             return frame
         }
-        if sentPayloads.insert(payload).inserted { return frame }
+        sentPayloads[payload, default: 0] += 1
+        if sentPayloads[payload] == 1 { return frame }
         simulation.report.repeatedOperations += 1
         guard simulation.options.brokenPromise == .forgetsOperationIDs, let id = simulation.operationIDs[payload] else {
             return frame

@@ -23,6 +23,8 @@ final class SimulatedServer: @unchecked Sendable {
     private var connections: [SimulatedConnection] = []
     /// Counts processes, so that what was scheduled for an earlier one does nothing.
     private var life = 0
+    /// When this process started.
+    private var startNanoseconds: UInt64 = 0
     private var turnTimes: [UInt64] = []
     private var isJournalScheduled = false
     private var areBlobsScheduled = false
@@ -106,6 +108,7 @@ final class SimulatedServer: @unchecked Sendable {
         simulation.trace.note("started \(process.recoveryReport)")
         simulation.say("the server starts; epoch \(process.epoch); \(simulation.history.lastCommits)")
         life += 1
+        startNanoseconds = scheduler.nowNanoseconds
         self.process = process
         turnTimes = [UInt64](repeating: .max, count: process.loops.count)
         (isJournalScheduled, areBlobsScheduled) = (false, false)
@@ -115,6 +118,9 @@ final class SimulatedServer: @unchecked Sendable {
         planCrash()
         planRecount()
     }
+
+    /// What tells this process from others.
+    var lifeNow: EnrolmentHistory.Life { .init(number: life, start: startNanoseconds) }
 
     private var configuration: ServerConfiguration {
         let options = simulation.options
@@ -148,6 +154,8 @@ final class SimulatedServer: @unchecked Sendable {
             }
         configuration.service.assetGraceSeconds = UInt32(Self.assetGraceSeconds)
         configuration.service.receiptSeconds = 30
+        configuration.service.enrolmentMilliseconds = EnrolmentHistory.lifeMilliseconds
+        configuration.service.wrongCodeMilliseconds = EnrolmentHistory.wrongCodeMilliseconds
         configuration.service.assetSweepMilliseconds = 4_000
         configuration.service.assetWalkDelayMilliseconds = 3_000
         configuration.service.assetWalkMilliseconds = 12_000

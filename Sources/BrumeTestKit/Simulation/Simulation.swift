@@ -38,6 +38,7 @@ package final class Simulation {
     var acceptances: Set<Acceptance> = []
     /// What the last query of a private database found, if accounts are to be mixed up.
     var lastPage: (account: Int, page: QueryPage<Record>)?
+    let enrolments = EnrolmentHistory()
     /// The accounts' identities, by the last statement of each.
     var identities: [[UInt8]: Identity] = [:]
     /// The first statements that devices of each account made.
@@ -258,11 +259,15 @@ package final class Simulation {
     func isRevoked(_ account: Int) -> Bool { revokedAccounts.contains(account) }
 
     /// Notes that the operator asks for a revocation.
-    func tokenIsRevoked(_ account: Int) { revokedAccounts.insert(account) }
+    func tokenIsRevoked(_ account: Int) {
+        revokedAccounts.insert(account)
+        enrolments.revocationAsked(of: account, at: scheduler.nowNanoseconds)
+    }
 
     /// Notes that the server has done it.
     func revocationIsDone(_ account: Int) {
         validTokenNumbers[account] = tokenNumbers[account] + 1
+        enrolments.revocationDone(of: account, at: scheduler.nowNanoseconds)
     }
 
     /// From here on no commit is made for the account, until it has another token.

@@ -78,6 +78,10 @@ package struct SimulationReport: Sendable {
     package var encryptedAssetHolders = 0
     /// Saves that were refused for their keys.
     package var keysRefused = 0
+    /// Messages of enrolments that were kept, enrolments in answers to fetches, and those refused for their number.
+    package var enrolmentMessages = 0
+    package var enrolmentsShown = 0
+    package var enrolmentsLimited = 0
     /// First statements that were there before.
     package var statementsHeldBack = 0
     /// Statements that another device's came before.
@@ -134,6 +138,9 @@ package struct SimulationReport: Sendable {
         encryptedChecked += other.encryptedChecked
         encryptedAssetHolders += other.encryptedAssetHolders
         keysRefused += other.keysRefused
+        enrolmentMessages += other.enrolmentMessages
+        enrolmentsShown += other.enrolmentsShown
+        enrolmentsLimited += other.enrolmentsLimited
         statementsTooLate += other.statementsTooLate
         assetsUploaded += other.assetsUploaded
         assetsDownloaded += other.assetsDownloaded
@@ -163,7 +170,8 @@ package struct SimulationReport: Sendable {
             + "there before \(statementsHeldBack), too late \(statementsTooLate), pages of them \(statementPages), "
             + "entries of rings kept \(ringEntriesKept), too late \(ringEntriesTooLate), pages of them \(ringPages), "
             + "values encrypted \(encryptedChecked), fields with encrypted assets \(encryptedAssetHolders), "
-            + "refused for their keys \(keysRefused), "
+            + "refused for their keys \(keysRefused), messages of enrolments \(enrolmentMessages), "
+            + "enrolments shown \(enrolmentsShown), too many \(enrolmentsLimited), "
             + "recounts \(audits), events \(events)"
     }
 }
