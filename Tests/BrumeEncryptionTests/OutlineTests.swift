@@ -90,7 +90,7 @@ struct OutlineTests {
         }
     }
 
-    @Test("say of a ring's entry its ring, number and owner, and whether it is closed") func entries() throws {
+    @Test("say of a ring's entry its ring, number and owner, whether it is closed, and whether assets are plain") func entries() throws {
         let house = try Household("_ann", "_ben")
         var chains = [try house.begun(house.draft(house["_ben"].member(.writer)))]
         chains.append(try house.next(chains[0], by: "_ben"))
@@ -98,11 +98,14 @@ struct OutlineTests {
         let key = try #require(house.keys(zone, of: "_ann").current)
         chains.append(try house.next(chains[1], by: "_ann") { $0.drop(["_ben"]) })
         chains.append(try house.next(chains[2], by: "_ann") { $0.close(zoneKey: key) })
-        for chain in chains + [zone] {
+        let others = try [false, true].map {
+            try house.author("_ann").begin(house.zone, isPerZone: !$0, hasPlainAssets: $0, house.draft())
+        }
+        for chain in chains + [zone] + others {
             let bytes = chain.entries.last!.bytes
             let outline = try RingOutline(kept: bytes)
             #expect(outline.ring == chain.head.ring && outline.number == chain.head.number)
-            #expect(outline.isClosed == chain.head.isClosed)
+            #expect(outline.isClosed == chain.head.isClosed && outline.hasPlainAssets == chain.head.hasPlainAssets)
             #expect(outline.ownerStatementHash == house["_ann"].chain.last.hash)
             #expect(throws: EncryptionRefusal.self) { try RingOutline(kept: Array(bytes.prefix(200))) }
         }

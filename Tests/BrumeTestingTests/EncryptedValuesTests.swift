@@ -66,6 +66,42 @@ struct EncryptedValuesTests {
         }
     }
 
+    @Test("are company for no plain files: those of an app without keys wait in its sync engine, and nothing else does")
+    func plainFiles() async throws {
+        var options = TestServer.Options()
+        options.encryptsAssets = true
+        try await TestServer.run(options: options) { server in
+            let files = try AssetFiles()
+            let (phone, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
+            let first = try files.note("first", 1_000)
+            _ = try await phone.privateCloudDatabase.save(CKRecordZone(zoneID: first.recordID.zoneID))
+            try await phone.privateCloudDatabase.save(first)
+
+            let older = BrumeConfiguration(environmentVariables: laptop.environmentVariables)
+            let container = CKContainer(identifier: options.containerIdentifier, configuration: older)
+            let delegate = TestSyncEngineDelegate()
+            var configuration = CKSyncEngine.Configuration(
+                database: container.privateCloudDatabase, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            server.forgetCalls()
+            let photo = try files.note("photo", 2_000)
+            for record in [note("plain"), note("later")] {
+                delegate.save(record.recordID.recordName == "plain" ? [photo, record] : [record], with: engine)
+                await #expect(throws: CKError.self) { try await engine.sendChanges() }
+                #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(photo.recordID)])
+                _ = try await phone.privateCloudDatabase.record(for: record.recordID)
+            }
+            // Nothing is sent again by itself, and no file twice.
+            let refused = server.calls(.modifyRecords).filter { $0.description.contains("1 of them failed") }
+            #expect(refused.count == 2 && server.calls(.uploadAsset).count == 1, "\(server.calls())")
+            let codes = delegate.events.flatMap { event -> [CKError.Code] in
+                if case .sentRecordZoneChanges(let sent) = event { sent.failedRecordSaves.map(\.error.code) } else { [] }
+            }
+            #expect(codes == [.accountTemporarilyUnavailable, .accountTemporarilyUnavailable])
+        }
+    }
+
     @Test("can be seeded, and are read by devices that are let in then")
     func seeded() async throws {
         try await TestServer.run { server in

@@ -1,10 +1,12 @@
-/// What an entry of a ring says of the values that are encrypted with its key: whoever has no key needs no more of it
-/// to tell whether they are of the ring's newest one, and a server is such a reader.
+/// What an entry of a ring says of the values that are encrypted with its key, and of the zone's assets: whoever has no
+/// key needs no more of it to tell whether they are of the ring's newest one, and a server is such a reader.
 package struct RingOutline: Hashable, Sendable {
     package let ring: RingName
     /// The number of the entry, and of its key.
     package let number: UInt32
     package let hash: [UInt8]
+    /// Whether assets of the zone are not encrypted.
+    package let hasPlainAssets: Bool
     /// Whether the tree is private again, so that new values take the zone's key.
     package let isClosed: Bool
     /// The statement to whose keys the owner's box is.
@@ -24,7 +26,7 @@ package struct RingOutline: Hashable, Sendable {
         _ = try reader.readBytes(atMost: Digest.byteCount)
         _ = try reader.readText()
         _ = try reader.readFlag()
-        _ = try reader.readFlag()
+        hasPlainAssets = try reader.readFlag()
         _ = try reader.readU32()
         isClosed = try reader.readFlag()
         _ = try reader.readBytes(exactly: Digest.byteCount)

@@ -14,7 +14,7 @@ extension CKError {
     /// - Parameters:
     ///   - requestID: The request that failed, for the operator's log.
     ///   - serverRecord: For a conflict: the record in ``ServiceError/serverRecord``, decoded.
-    ///   - outgoing: For a conflict: the save that failed, which knows client record and ancestor.
+    ///   - outgoing: The save that failed, where it is of one: in a conflict it knows client record and ancestor.
     package init(
         _ error: ServiceError, requestID: String? = nil, serverRecord: CKRecord? = nil, outgoing: OutgoingRecord? = nil
     ) {
@@ -41,6 +41,8 @@ extension CKError {
                 userInfo[CKRecordChangedErrorAncestorRecordKey] = outgoing.ancestorRecord()
             }
         }
+        // The account and the way to the server are there, or no save would have an answer.
+        if code == .accountTemporarilyUnavailable, outgoing != nil { userInfo[Self.encryptionKeysKey] = true }
         self.init(code, userInfo: userInfo)
     }
 

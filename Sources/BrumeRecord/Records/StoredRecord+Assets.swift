@@ -37,6 +37,50 @@ extension StoredRecord {
         }
     }
 
+    /// Whether fields that were sent name a plain asset that the record does not name in the same field, and plain as
+    /// well. True for bytes that are no record. Both are in the order of their keys.
+    ///
+    /// Nothing is allocated where a field is new, or as it was.
+    ///
+    /// - Parameter read: Grows by the assets of the record that were read.
+    package static func addsPlainAssets(
+        _ sent: UnsafeRawBufferPointer, over record: UnsafeRawBufferPointer, read: inout Int
+    ) -> Bool {
+        do throws(WireReader.Damage) {
+            var (sentReader, storedReader) = (AssetFieldReader(sent), AssetFieldReader(record))
+            var stored = try storedReader.next()
+            while let value = try sentReader.next() {
+                if FieldKind(number: value.number)?.isEncrypted != false || holdsNone(value) { continue }
+                let key = try sentReader.key
+                while stored != nil, ByteOrder.compare(try storedReader.key, key) < 0 {
+                    stored = try storedReader.next()
+                }
+                guard let former = stored, ByteOrder.isEqual(try storedReader.key, key),
+                    FieldKind(number: former.number)?.isEncrypted == false, try hasAll(of: value, former, &read)
+                else { return true }
+            }
+            return false
+        } catch {
+            return true
+        }
+    }
+
+    /// Whether a list is empty.
+    private static func holdsNone(_ value: WireReader.Element) -> Bool {
+        value.number == UInt64(FieldKind.assets.rawValue) && value.content.isEmpty
+    }
+
+    /// Whether each asset of a value is one of another's.
+    private static func hasAll(
+        of value: WireReader.Element, _ other: WireReader.Element, _ read: inout Int
+    ) throws(WireReader.Damage) -> Bool {
+        if value.number == other.number, ByteOrder.isEqual(value.content, other.content) { return true }
+        var known = Set<Asset>()
+        _ = try forEachAsset(of: other) { known.insert($0).inserted || true }
+        read += known.count
+        return try forEachAsset(of: value) { known.contains($0) }
+    }
+
     /// Returns whether `visit` wants more.
     private static func forEachAsset(
         of value: WireReader.Element, _ visit: (Asset) -> Bool
@@ -93,8 +137,15 @@ extension StoredRecord {
 /// Walks the fields of a record that hold assets.
 private struct AssetFieldReader {
     private var reader: WireReader
+    /// The field that was read last.
+    private var lastField = UnsafeRawBufferPointer(start: nil, count: 0)
 
     init(_ bytes: UnsafeRawBufferPointer) { reader = WireReader(bytes) }
+
+    /// The key of the field that was read last.
+    var key: UnsafeRawBufferPointer {
+        get throws(WireReader.Damage) { try StoredRecord.key(ofField: lastField) }
+    }
 
     /// The asset, or the list of assets, encrypted or not, of the next such field: a member of `brume.v1.Value`.
     mutating func next() throws(WireReader.Damage) -> WireReader.Element? {
@@ -105,6 +156,7 @@ private struct AssetFieldReader {
                 guard part.number == 2 else { continue }
                 var value = WireReader(part.content)
                 guard let kind = try value.next(), FieldKind(number: kind.number)?.namesAssets == true else { break }
+                lastField = element.content
                 return kind
             }
         }

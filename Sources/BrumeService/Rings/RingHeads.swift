@@ -3,7 +3,7 @@ internal import BrumeModel
 internal import BrumeStore
 
 /// What the last entries of a private database's rings say, and which keys its owner's statements name: a save of
-/// encrypted values reads neither again.
+/// encrypted values, or of assets, reads neither again.
 ///
 /// Nobody has to say when something changed. Each part is kept with the very bytes that it was read from, and holds as
 /// long as the database has these at that place: an entry or a statement behind them, a zone that went or was made
@@ -27,12 +27,13 @@ struct RingHeads {
         let entry: SharedBytes
         let number: UInt32
         let hash: [UInt8]
+        let hasPlainAssets: Bool
         let isClosed: Bool
         let ownerStatementHash: [UInt8]
 
         init(_ outline: RingOutline, of entry: SharedBytes) {
             (self.entry, number, hash, isClosed) = (entry, outline.number, outline.hash, outline.isClosed)
-            ownerStatementHash = outline.ownerStatementHash
+            (hasPlainAssets, ownerStatementHash) = (outline.hasPlainAssets, outline.ownerStatementHash)
         }
     }
 
@@ -91,6 +92,17 @@ struct RingHeads {
         if head.isClosed { return .none }
         let isNewest = try keys(of: database.statements)?.areNewest(ofStatement: head.ownerStatementHash) ?? false
         return isNewest ? .newest(head.number, entryHash: head.hash) : .due
+    }
+
+    /// Whether the assets of a zone are encrypted: its ring says so, also where it is due.
+    ///
+    /// - Parameter zone: The zone's incarnation.
+    /// - Throws: Where what is kept can't be read.
+    mutating func encryptsAssets(
+        ofZone zone: UInt64, of database: Database
+    ) throws(EncryptionRefusal) -> Bool {
+        guard try prepare(zone, of: database.rings) else { return false }
+        return !zones[zone]!.head.hasPlainAssets
     }
 
     // MARK: Statements

@@ -4,13 +4,14 @@ internal import BrumeRecord
 internal import BrumeStore
 
 /// Nothing is saved under a key that somebody may have who was dropped: what a save encrypts has to be of the newest
-/// key of its ring, and the ring's newest entry boxed to the keys that its owner has now.
+/// key of its ring, and the ring's newest entry boxed to the keys that its owner has now. Nor is an asset saved plain
+/// in a zone whose ring says that its assets are encrypted, whoever saves it.
 extension Shard {
-    /// The saves of a request that are refused for the keys of their encrypted values, or of their stamps. Values that
-    /// a save does not send are as they were.
+    /// The saves of a request that are refused for the keys of their encrypted values, or of their stamps, and the
+    /// zones that take no plain asset. Values that a save does not send are as they were.
     ///
     /// A save without any costs a look at what its decoder noted; one with them what ``RingHeads`` looks up, for each
-    /// tree that follows on another.
+    /// tree that follows on another, and for a zone's assets once.
     func keyRefusals(
         of request: ModifyRecordsRequest<CheckedFields>, in loaded: LoadedDatabase, caller: Caller
     ) -> KeyRefusals {
@@ -21,6 +22,12 @@ extension Shard {
             let allSaves = request.zones[place].saves
             // Read in place: a copy of a save would retain each of its parts.
             let saves = allSaves.span
+            for item in saves.indices where saves[item].fields.mayHoldAssets {
+                if let error = plainAssetRefusal(in: request.zones[place].zone, loaded, caller) {
+                    refusals.refusePlainAssets(ofZone: place, error)
+                }
+                break
+            }
             var check: KeyCheck?
             for item in saves.indices where saves[item].fields.mayHoldEncrypted || !saves[item].stamp.isEmpty {
                 if check == nil { check = KeyCheck(request.zones[place], in: loaded, caller) }
@@ -37,6 +44,26 @@ extension Shard {
         }
         return refusals
     }
+
+    /// Why a zone takes no plain asset from a caller; nil where it does, or does not exist for them.
+    ///
+    /// It holds for those as well who are told of no ring, and says to them that there is one.
+    private func plainAssetRefusal(in zone: ZoneID, _ loaded: LoadedDatabase, _ caller: Caller) -> ServiceError? {
+        guard let incarnation = loaded.database.incarnation(of: zone, for: caller) else { return nil }
+        do throws(ServiceError) {
+            let encryptsAssets = try readKept("a ring") { () throws(EncryptionRefusal) in
+                try loaded.ringHeads.encryptsAssets(ofZone: incarnation, of: loaded.database)
+            }
+            return encryptsAssets ? Self.assetIsPlain : nil
+        } catch {
+            return error
+        }
+    }
+
+    private static let assetIsPlain = ServiceError(
+        .accountTemporarilyUnavailable,
+        "the files of this zone are encrypted by its owner's devices, and this save has one that is not: save it on a"
+            + " device of the owner's that has the keys, or save the record without the file")
 }
 
 /// A look at the keys of a zone's saves, one after the other.

@@ -41,6 +41,24 @@ extension ZoneBatch {
         return named.count > 0
     }
 
+    /// Throws where the zone's assets are encrypted, and a save puts one that is not into a field that does not have it
+    /// yet. What a field has, also from before there was a ring, it may keep: all of it, or a part.
+    ///
+    /// Those of a share are shown to users who have no keys yet.
+    mutating func checkPlainAssets(
+        of save: RecordSave<CheckedFields>, over existing: RecordSlot?
+    ) throws(ServiceError) {
+        guard let plainAssetRefusal, save.fields.mayHoldAssets, save.type != Names.shareType else { return }
+        var read = 0
+        let adds = save.fields.puts.bytes.withUnsafeBytes { sent in
+            (existing?.bytes ?? SharedBytes()).withUnsafeBytes {
+                StoredRecord.addsPlainAssets(sent, over: $0, read: &read)
+            }
+        }
+        assetsLeft -= read
+        if adds { throw plainAssetRefusal }
+    }
+
     /// Counts the assets of a part of a record, up to the first that is not allowed.
     private func count(
         of part: SharedBytes, _ isAllowed: (Asset) -> Bool

@@ -15,7 +15,8 @@ extension Database {
     ///   - mayUseIndexReserve: Whether what others have left to the indexes does not keep small requests back
     ///     (``StoreLimits/pendingIndexReserveBytes``).
     ///   - grants: The assets that the request may name beside those that the records name already.
-    ///   - keyRefusals: Saves that fail for the keys of what they encrypt: rings are opaque here.
+    ///   - keyRefusals: Saves that fail for the keys of what they encrypt, and zones without plain assets: rings are
+    ///     opaque here.
     ///   - takenNames: How many names a caller who does not own the database may be told to be taken.
     package func modifyRecords(
         _ request: ModifyRecordsRequest<CheckedFields>, caller: Caller, nowMilliseconds: Int64,
@@ -69,7 +70,8 @@ extension Database {
                     takenNames: takenNames, grants: grants.assets(inZone: zoneStates[index].name),
                     assetsLeft: assetsLeft, quota: room(in: quota),
                     blobs: quota != nil && blobs.count > 0 ? BlobsInUse(of: self) : nil,
-                    keyRefusals: keyRefusals.ofZone(place))
+                    keyRefusals: keyRefusals.ofZone(place),
+                    plainAssetRefusal: keyRefusals.ofPlainAssets(inZone: place))
                 // Evaluated in place: a copy of the zone would retain each of its parts.
                 let result = withZone(at: index) { batch.evaluate(in: $0) }
                 referenceBudget = batch.referenceBudget

@@ -54,6 +54,8 @@ struct ZoneBatch {
     let nowMilliseconds: Int64
     /// Saves that are refused for the keys of what they encrypt, by their indices.
     let keyRefusals: [Int: ServiceError]
+    /// What a save fails with that puts a plain asset into a field; nil where it may.
+    let plainAssetRefusal: ServiceError?
     /// What references may still cost.
     var referenceBudget: ReferenceBudget
     /// What saves may still read and answer.
@@ -99,7 +101,8 @@ struct ZoneBatch {
         referenceBudget: ReferenceBudget, shareBudget: ShareBudget = ShareBudget(), shareAddresses: ShareAddresses,
         secretPlace: ShareAddresses.Place, runOfZone: UInt32, takenNames: TakenNameRoom = .unlimited,
         grants: Set<Asset>? = nil, assetsLeft: Int = Limits.assetsPerRequest, quota: QuotaRoom? = nil,
-        blobs: BlobsInUse? = nil, keyRefusals: [Int: ServiceError] = [:]
+        blobs: BlobsInUse? = nil, keyRefusals: [Int: ServiceError] = [:],
+        plainAssetRefusal: ServiceError? = nil
     ) {
         self.modification = modification
         self.savePolicy = savePolicy
@@ -123,6 +126,7 @@ struct ZoneBatch {
         self.quota = quota
         self.blobs = blobs
         self.keyRefusals = keyRefusals
+        self.plainAssetRefusal = plainAssetRefusal
     }
 
     /// Decides. Afterwards `staged` and `deletions` are what is to be applied, saves first.
@@ -319,6 +323,8 @@ struct ZoneBatch {
             namesAssets = try self.namesAssets(
                 of: save, SharedBytes(of: records, at: start + systemByteCount..<range.upperBound), over: existing,
                 isHidden: isHidden)
+            // Behind what may be named at all: a client uploads anew what it may not name, and then encrypted.
+            try checkPlainAssets(of: save, over: existing)
         }
         if let change = findings.references { references.append(change) }
         staged.append(

@@ -49,8 +49,12 @@ package struct SampleKeys {
 
     /// Makes the next entry of a ring, or its first.
     ///
-    /// - Parameter root: A shared tree's root; empty for the zone's own ring.
-    package mutating func nextEntry(of zone: String, root: String = "", closes: Bool = false) throws -> [UInt8] {
+    /// - Parameters:
+    ///   - root: A shared tree's root; empty for the zone's own ring.
+    ///   - hasPlainAssets: Whether a zone's ring that begins leaves the zone's assets plain.
+    package mutating func nextEntry(
+        of zone: String, root: String = "", closes: Bool = false, hasPlainAssets: Bool = false
+    ) throws -> [UInt8] {
         let user = identity.statement.scope.account
         var statements = StatementDirectory()
         statements.add(identity.chain)
@@ -65,7 +69,9 @@ package struct SampleKeys {
             chain = try author.next(after: former, keys: former.keys(of: identity), draft)
         } else {
             let place = try own?.head.ring.place ?? place(ofZone: zone)
-            chain = try author.begin(RingName(place: place, root: root.isEmpty ? nil : root), draft)
+            chain = try author.begin(
+                RingName(place: place, root: root.isEmpty ? nil : root),
+                hasPlainAssets: own?.head.hasPlainAssets ?? hasPlainAssets, draft)
         }
         rings[RingKey(zone: zone, root: root)] = chain
         return chain.entries[chain.entries.count - 1].bytes

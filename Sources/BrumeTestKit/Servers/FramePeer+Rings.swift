@@ -18,9 +18,10 @@ extension FramePeer {
 
     /// Appends the next entry of a ring, or its first.
     package func appendEntry(
-        of zone: String, root: String = "", closes: Bool = false, _ keys: inout SampleKeys
+        of zone: String, root: String = "", closes: Bool = false, hasPlainAssets: Bool = false,
+        _ keys: inout SampleKeys
     ) throws {
-        let entry = try keys.nextEntry(of: zone, root: root, closes: closes)
+        let entry = try keys.nextEntry(of: zone, root: root, closes: closes, hasPlainAssets: hasPlainAssets)
         let request = AppendRingEntryRequest(zone: ZoneID(name: zone), entry: SharedBytes(entry))
         _ = try call(.ringsAppend, coder.encodeAppendRingEntryRequest(request))
     }

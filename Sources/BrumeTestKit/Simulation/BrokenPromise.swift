@@ -57,6 +57,8 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case losesAssets
     /// A record may name any asset that somebody uploaded.
     case ignoresReceipts
+    /// A zone whose assets are encrypted takes plain ones.
+    case takesPlainAssets
     /// A page of an account's statements leaves out the last one.
     case hidesStatements
     /// A fetch of enrolments shows what the one before did.

@@ -106,10 +106,16 @@ final class CommitHistory {
     var dueEntries: [EntryAndStatement: Bool] = [:]
     /// The hashes of rings' entries.
     var entryHashes: [[UInt8]: [UInt8]] = [:]
+    /// Whether rings leave assets plain, by their first entries.
+    var plainAssetRings: [[UInt8]: Bool] = [:]
+    /// Takes all rings for ones that leave no assets plain: their devices break that promise.
+    var takesRingsForEncrypting = false
     /// Values and stamps of which the keys were checked.
     var encryptedChecked = 0
     /// Fields with encrypted assets in records that commits put.
     var encryptedAssetHolders = 0
+    /// Fields with plain assets of records that commits put into zones whose assets are encrypted.
+    var plainAssetsKept = 0
 
     /// What devices sent of their keys.
     var sentStatements: [[UInt8]: [SentStatement]] = [:]
@@ -182,6 +188,7 @@ final class CommitHistory {
                 if isQuiet, let former { version.shownTag = former.shownTag }
                 matcher.changed(record, in: zone, isNew ? .created : .updated)
                 checkKeys(of: version, over: former, in: zone, before: before)
+                checkPlainAssets(of: version, over: former, in: zone, before: before)
                 state.zones[zone]!.put(version, record.system.name)
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
                     Touch(

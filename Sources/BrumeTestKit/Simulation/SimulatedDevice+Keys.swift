@@ -40,6 +40,9 @@ extension SimulatedDevice {
         ofKeys error: ServiceError, _ save: RecordSave<DecodedFields>,
         of modification: ZoneModification<DecodedFields>, meant: OperationRequest, since sight: CommitHistory.Sight
     ) {
+        if error.code == .accountTemporarilyUnavailable, error.detail == .none {
+            return checkRefusal(ofPlainAssets: error, save, in: modification.zone.name, meant: meant, since: sight)
+        }
         guard error.detail == .keysChanged else { return }
         simulation.report.keysRefused += 1
         if error.code != .accountTemporarilyUnavailable || error.message.isEmpty {
@@ -61,6 +64,25 @@ extension SimulatedDevice {
         }
         if !isExplained {
             simulation.violated("I17: \(save.name) is refused, and is of the newest key: \(error.message)")
+        }
+    }
+
+    /// Checks a refusal of a save for its plain assets: since it was sent, the zone had a ring whose assets are
+    /// encrypted, and with it a version of the record that lacks one of them.
+    private func checkRefusal(
+        ofPlainAssets error: ServiceError, _ save: RecordSave<DecodedFields>, in zone: String, meant: OperationRequest,
+        since sight: CommitHistory.Sight
+    ) {
+        simulation.report.plainAssetsRefused += 1
+        let timeline = simulation.history[meant.database]
+        guard timeline.isOfThisEra(sight) else { return }
+        let fields = save.fields.compactMapValues(\.self)
+        let isExplained = timeline.wasTrue(since: timeline.start(of: sight)) { state in
+            save.type != Names.shareType && simulation.history.encryptsAssets(zone, state)
+                && simulation.history.newPlainAsset(in: fields, over: state.zones[zone]?.records[save.name]) != nil
+        }
+        if !isExplained {
+            simulation.violated("A6: \(save.name) is refused, and has no plain asset that is new: \(error.message)")
         }
     }
 

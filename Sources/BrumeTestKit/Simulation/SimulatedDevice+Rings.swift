@@ -100,6 +100,7 @@ extension SimulatedDevice {
         let user = simulation.users[account]
         let seed = UInt64.random(in: .min ... .max, using: &generator)
         let ringID = (0..<Place.ringIDBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let hasPlainAssets = !generator.oneIn(3) || simulation.options.brokenPromise == .takesPlainAssets
         return SeededRandomness.testOnly_use(seed: seed) {
             var statements = StatementDirectory()
             statements.add(identity.chain)
@@ -113,7 +114,7 @@ extension SimulatedDevice {
                         ringID: ringID),
                     let ring = try? RingName(place: place)
                 else { return nil }
-                return try? author.begin(ring, RingDraft(members: [owner])).entries.last
+                return try? author.begin(ring, hasPlainAssets: hasPlainAssets, RingDraft(members: [owner])).entries.last
             }
             let chain = RingChain(kept: kept)
             return try? author.next(

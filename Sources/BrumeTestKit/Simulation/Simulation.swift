@@ -55,6 +55,7 @@ package final class Simulation {
         self.narrate = narrate
         report = SimulationReport(seed: options.seed)
         history = CommitHistory(limits: options.brokenPromise == .expiresGoodTokens ? .standard : options.history)
+        history.takesRingsForEncrypting = options.brokenPromise == .takesPlainAssets
         let tokens = (0..<options.accounts).map { Self.token(0, ofAccount: $0) }
         self.tokens = tokens
         tokenNumbers = tokens.map { _ in 0 }
@@ -169,6 +170,7 @@ package final class Simulation {
         report.acknowledgedChecked = history.acknowledgedChecked
         report.encryptedChecked = history.encryptedChecked
         report.encryptedAssetHolders = history.encryptedAssetHolders
+        report.plainAssetsKept = history.plainAssetsKept
         report.pushesReceived = devices.reduce(0) { $0 + $1.pushes.eventCount }
         report.fetchHints = devices.reduce(0) { $0 + $1.pushes.hintCount }
         report.recordPushes = devices.reduce(0) { $0 + $1.pushes.recordCount }

@@ -82,6 +82,10 @@ package struct SimulationReport: Sendable {
     package var enrolmentMessages = 0
     package var enrolmentsShown = 0
     package var enrolmentsLimited = 0
+    /// Saves that were refused for their plain assets.
+    package var plainAssetsRefused = 0
+    /// Fields with plain assets of records that commits put into zones whose assets are encrypted.
+    package var plainAssetsKept = 0
     /// First statements that were there before.
     package var statementsHeldBack = 0
     /// Statements that another device's came before.
@@ -141,6 +145,8 @@ package struct SimulationReport: Sendable {
         enrolmentMessages += other.enrolmentMessages
         enrolmentsShown += other.enrolmentsShown
         enrolmentsLimited += other.enrolmentsLimited
+        plainAssetsRefused += other.plainAssetsRefused
+        plainAssetsKept += other.plainAssetsKept
         statementsTooLate += other.statementsTooLate
         assetsUploaded += other.assetsUploaded
         assetsDownloaded += other.assetsDownloaded
@@ -170,8 +176,10 @@ package struct SimulationReport: Sendable {
             + "there before \(statementsHeldBack), too late \(statementsTooLate), pages of them \(statementPages), "
             + "entries of rings kept \(ringEntriesKept), too late \(ringEntriesTooLate), pages of them \(ringPages), "
             + "values encrypted \(encryptedChecked), fields with encrypted assets \(encryptedAssetHolders), "
-            + "refused for their keys \(keysRefused), messages of enrolments \(enrolmentMessages), "
-            + "enrolments shown \(enrolmentsShown), too many \(enrolmentsLimited), "
+            + "refused for their keys \(keysRefused), for plain assets \(plainAssetsRefused), "
+            + "plain assets kept beside encrypted ones \(plainAssetsKept), "
+            + "messages of enrolments \(enrolmentMessages), enrolments shown \(enrolmentsShown), "
+            + "too many \(enrolmentsLimited), "
             + "recounts \(audits), events \(events)"
     }
 }

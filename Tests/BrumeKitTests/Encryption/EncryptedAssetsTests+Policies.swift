@@ -39,16 +39,15 @@ extension EncryptedAssetsTests {
     @Test("that nobody encrypted, in a zone whose files are, are not taken for the account's")
     func plainInPlace() async throws {
         let (phone, laptop) = try await devices()
+        // The zone has no keys yet, or the server would refuse it.
+        let planted = photo("planted")
+        planted["photo"] = try file(content(300, 3))
+        planted["title"] = "Sea"
+        try await device("stranger", encryptsAssets: false).save(planted)
         let record = photo()
         record["photo"] = try file(content(10_000))
         record["title"] = "Sea"
         try await phone.save(record)
-        // It has never seen the zone's keys.
-        let stranger = device("stranger", encryptsAssets: false)
-        let planted = photo("planted")
-        planted["photo"] = try file(content(300, 3))
-        planted["title"] = "Sea"
-        try await stranger.save(planted)
         for device in [phone, laptop] {
             let seen = try await fetched("planted", by: device)
             #expect(seen["photo"] == nil && seen["title"] == "Sea")
@@ -72,6 +71,48 @@ extension EncryptedAssetsTests {
         try await again.save(seen)
         #expect(seen.unreadableFields.isEmpty)
         #expect(try read(try await fetched("planted", by: laptop)["photo"]) == content(20_000, 4))
+    }
+
+    @Test("are no company for plain ones: the server refuses these of an app that has no keys, but what a record has")
+    func plainBeside() async throws {
+        let (phone, _) = try await devices()
+        let stranger = device("stranger", encryptsAssets: false)
+        let before = photo("before")
+        before["photo"] = try file(content(300, 3))
+        try await stranger.save(before)
+        let record = photo()
+        record["photo"] = try file(content(10_000))
+        try await phone.save(record)
+        let (new, list, plain) = (photo("new"), photo("list"), photo("plain"))
+        new["photo"] = try file(content(400, 4))
+        list["pages"] = [try file(content(500, 5)), try file(content(600, 6))]
+        plain["title"] = "Sun"
+        let results = try await stranger.modifyRecords(saving: [new, list, plain], deleting: [], atomically: false)
+        for record in [new, list] {
+            let failure = #expect(throws: CKError.self) { try results.saveResults[record.recordID]?.get() }
+            // It is about the record, and not about the account or the way to the server.
+            #expect(failure?.code == .accountTemporarilyUnavailable && failure?.concernsKeys == true)
+            #expect(failure?.saysKeysChanged == false, "what is not encrypted can't be encrypted again")
+            #expect(failure?.localizedDescription.contains("encrypted by its owner's devices") == true)
+        }
+        #expect((try? results.saveResults[plain.recordID]?.get()) != nil)
+        // What was there stays, whatever else is saved.
+        let kept = try await fetched("before", by: stranger)
+        kept["title"] = "Sea"
+        try await stranger.save(kept)
+        for policy in [CKModifyRecordsOperation.RecordSavePolicy.allKeys, .changedKeys] {
+            kept["title"] = "Sky \(policy.rawValue)"
+            let results = try await stranger.modifyRecords(saving: [kept], deleting: [], savePolicy: policy)
+            #expect(throws: Never.self) { try results.saveResults.values.forEach { _ = try $0.get() } }
+        }
+        #expect(try read(try await fetched("before", by: stranger)["photo"]) == content(300, 3))
+        kept["photo"] = try file(content(700, 7))
+        #expect(await BrumeKitTests.code { try await stranger.save(kept) } == .accountTemporarilyUnavailable)
+        // With the keys it encrypts them.
+        try await letIn(stranger, by: phone)
+        try await stranger.save(new)
+        #expect(new.sealedFields.keys.sorted() == ["photo"])
+        #expect(try read(try await fetched("new", by: phone)["photo"]) == content(400, 4))
     }
 
     @Test("take the place of plain ones that an app had before, which hands these out and sets them anew")
@@ -194,7 +235,7 @@ extension EncryptedAssetsTests {
         #expect(try read(last["photo"]) == content(20_000, 2) && read(last["cover"]) == content(10_000))
     }
 
-    @Test("of a shared record are the participant's to replace, and no keys of his own account are made for that")
+    @Test("of a shared record are not replaced by the participant's, whose account gets no keys for that")
     func participants() async throws {
         let desk = try await SharedZone(loopCount: 2)
         let bob = try desk.desk.user("bob")
@@ -213,9 +254,15 @@ extension EncryptedAssetsTests {
         let seen = try await bob.sharedCloudDatabase.record(for: id)
         #expect(seen.unreadableFields == ["photo": .noKeys])
         seen["photo"] = try file(content(300, 2))
-        try await bob.sharedCloudDatabase.save(seen)
+        #expect(
+            await BrumeKitTests.code { try await bob.sharedCloudDatabase.save(seen) }
+                == .accountTemporarilyUnavailable)
+        let other = try await bob.sharedCloudDatabase.record(for: id)
+        other["title"] = "Sky"
+        try await bob.sharedCloudDatabase.save(other)
         #expect(try await bob.encryptionStatus() == .notSetUp)
-        #expect(try read(try await bob.sharedCloudDatabase.record(for: id)["photo"]) == content(300, 2))
+        let last = try await encrypting.privateCloudDatabase.record(for: desk.id("a"))
+        #expect(try read(last["photo"]) == content(10_000) && last["title"] == "Sky")
     }
 
     @Test("stay plain in a zone that began so, whatever a device says later, and the other way round")

@@ -158,7 +158,8 @@ struct EncryptedAssetTests {
         var server = try start(1)
         var peer = try server.connect(account: "a")
         try peer.makeZone("lists")
-        try peer.makeRings(in: "lists")
+        var keys = try peer.makeKeys()
+        try peer.appendEntry(of: "lists", hasPlainAssets: true, &keys)
         func pass(seconds: Int) {
             for _ in 0..<seconds {
                 server.turn(after: 1_000_000_000)

@@ -13,8 +13,8 @@ extension CKRecord {
         case damaged = 3
         /// A newer version of Brume encrypted it: update the app.
         case newerVersion = 4
-        /// It is an asset that nobody encrypted, in a zone whose assets are: the server, or a client without the
-        /// account's keys, put it there, or the app saved it before it turned ``BrumeConfiguration/encryptsAssets`` on.
+        /// It is an asset that nobody encrypted, in a zone whose assets are: the server put it there, or the app, or a
+        /// client without the account's keys, saved it before something was encrypted in the zone.
         /// Set the field anew, or remove it; ``BrumeConfiguration/acceptsPlainAssets`` hands such files out.
         case notEncrypted = 5
     }
