@@ -10,7 +10,7 @@
 final class EnrolmentHistory {
     /// So short that enrolments and wrong codes expire within a run.
     static let lifeMilliseconds: UInt64 = 6_000
-    static let wrongCodeMilliseconds: UInt64 = 12_000
+    static let wrongCodeMilliseconds: UInt64 = 20_000
     static let millisecond: UInt64 = 1_000_000
     private static let life = lifeMilliseconds * millisecond
     private static let wrongCodeLife = wrongCodeMilliseconds * millisecond

@@ -19,17 +19,25 @@ extension SimulatedDevice {
             guard let id = known.suffix(4).randomElement(using: &generator) else { return fetchEnrolments(only: nil) }
             postEnrolment(id, step: nextStep(of: id))
         case 7..<9:
-            guard let id = known.suffix(4).randomElement(using: &generator) else { return fetchEnrolments(only: nil) }
+            // Mostly one that nobody has ended.
+            let open = known.suffix(4).filter { enrolment($0)?.ends.isEmpty ?? false }
+            guard let id = (generator.oneIn(4) ? known.suffix(4) : open[...]).randomElement(using: &generator) else {
+                return fetchEnrolments(only: nil)
+            }
             endEnrolment(id)
         default: useOthersEnrolment()
         }
         if generator.oneIn(2) { fetchEnrolments(only: generator.oneIn(3) ? known.last : nil) }
     }
 
+    private func enrolment(_ id: [UInt8]) -> EnrolmentHistory.Enrolment? {
+        simulation.enrolments.enrolments[.init(account: account, id: id)]
+    }
+
     /// The step behind the last one that was posted, mostly.
     private func nextStep(of id: [UInt8]) -> Int {
         if generator.oneIn(4) { return Int.random(in: 1...4, using: &generator) }
-        let posts = simulation.enrolments.enrolments[.init(account: account, id: id)]?.posts ?? []
+        let posts = enrolment(id)?.posts ?? []
         return min(4, (posts.filter { $0.call.success != nil }.map(\.step).max() ?? 0) + 1)
     }
 
