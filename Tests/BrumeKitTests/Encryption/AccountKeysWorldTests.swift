@@ -143,7 +143,7 @@ struct AccountKeysWorldTests {
             if before.pending?.replacedHash.isEmpty == false { return }
             switch goal {
             case .useCode, .beginAnew: return
-            case .takeKeys where before.known?.signed.first != after.known?.signed.first: return
+            case .takeKeys where !isTold(after.known, behind: before.known): return checkBranch(before, after, device)
             default: break
             }
             guard let known = before.known else { return }
@@ -156,6 +156,31 @@ struct AccountKeysWorldTests {
             {
                 problems.append("\(device.name) changed its keys")
             }
+        }
+
+        /// Whether a device knows no more than it did, or what follows.
+        private func isTold(_ after: KnownStatements?, behind before: KnownStatements?) -> Bool {
+            guard let before else { return true }
+            return after.map { Array($0.signed.prefix(before.signed.count)) == before.signed } ?? false
+        }
+
+        /// A device that was let in on another branch than it knew gave up nothing that kept a removed device out.
+        private func checkBranch(_ before: KeptKeys, _ after: KeptKeys, _ device: KeysDevice) {
+            guard let known = before.known?.chain, let branch = after.known?.chain,
+                known.first.hash == branch.first.hash
+            else { return }
+            let removed = Set(known.statements.flatMap { $0.devices.map(\.keys) })
+                .subtracting(known.last.devices.map(\.keys))
+            let listing = branch.statements.first { statement in
+                statement.devices.contains { $0.keys == after.listedAs ?? after.pending?.device?.publicKeys }
+            }
+            // A removal on the branch may have come later.
+            for device in listing?.devices ?? [] where removed.contains(device.keys) {
+                if branch.last.devices.contains(where: { $0.keys == device.keys }) {
+                    problems.append("a branch gives keys to a device that was removed")
+                }
+            }
+            if after.known?.trust != .compared { problems.append("\(device.name) follows a branch without a person") }
         }
 
         /// Without faults one device makes a new code, with which all get the same identity.

@@ -32,7 +32,7 @@ struct LimitsPageTests {
         try Self.compare(
             try Self.rows(of: "proto/README.md", section: "## 10. Limits"),
             with: Self.connections + Self.calls + Self.requests + Self.records + Self.assets + Self.databases
-                + Self.queries + Self.notifications + Self.schemas)
+                + Self.queries + Self.notifications + Self.enrolments + Self.schemas)
     }
 
     @Test("say what the code does: the protocol's page on key-value stores")
@@ -341,6 +341,26 @@ extension LimitsPageTests {
             ]
         ),
         ("records that are reported", [Model.recordsToldPerZoneDeletion]),
+    ]
+
+    private static let enrolments: Rows = [
+        (
+            "enrolments at once",
+            [
+                Service.enrolmentsPerDatabase, Service.enrolmentsPerAccount, Service.enrolmentsPerLoop,
+                Int(Service.enrolmentRetryMilliseconds),
+            ]
+        ),
+        (
+            "enrolments of an account, and of all",
+            [
+                Service.enrolmentTracesPerAccount, Service.enrolmentTracesPerLoop,
+                Int(Service.enrolmentRetryMilliseconds),
+            ]
+        ),
+        ("wrong codes of an account", [Service.wrongCodesPerHour]),
+        ("an enrolment, from its first message", [Int(Service.enrolmentMilliseconds) / 60_000]),
+        ("the id of an enrolment", [Model.enrolmentIDBytes, Model.enrolmentSteps, 1, Model.enrolmentMessageBytes]),
     ]
 
     private static let schemas: Rows = [
