@@ -48,12 +48,6 @@ package struct NewDeviceStateMachine: Sendable {
         }
     }
 
-    /// The account's device that persons at both have confirmed; nil before they did, and afterwards.
-    package var confirmedDevice: PublicKeys? {
-        guard case .confirmed(_, let offer) = state else { return nil }
-        return offer.device
-    }
-
     /// The account's device answered. The message for it, and the code that a person types into it.
     package mutating func take(offer bytes: [UInt8]) throws(EncryptionRefusal) -> (opening: [UInt8], code: String) {
         let before = end()

@@ -157,44 +157,108 @@ struct EnrolledKeysTests {
     func branches() throws {
         try phone.run(.identity)
         let tablet = try tablet()
+        let watch = KeysDevice("watch", at: desk, stateFolder: folder.file("watch"))
         try laptop.run(.look)
         // The tablet knows nothing of what the phone did.
         try fork {
-            _ = try phone.code(.replaceCode)
+            try EnrolmentDialogue.letIn(watch, of: desk, by: phone)
         } onOther: {
             _ = try tablet.code(.replaceCode)
         }
         try EnrolmentDialogue.letIn(laptop, of: desk, by: tablet)
         #expect(try laptop.identityKeys() == tablet.identityKeys())
         #expect(try KeysDevice.are([phone, tablet, laptop], listedAt: desk))
-        // The phone comes back the same way, and its former entry in the list is removed.
-        guard case .conflict = try phone.standing() else { Issue.record("the phone knows a branch"); return }
-        try EnrolmentDialogue.letIn(phone, of: desk, by: laptop)
-        #expect(try phone.identityKeys() == tablet.identityKeys())
+        // The phone and the watch come back the same way.
+        for device in [phone, watch] {
+            guard case .conflict = try device.standing() else { Issue.record("it knows a branch"); return }
+            try EnrolmentDialogue.letIn(device, of: desk, by: laptop)
+            #expect(try device.identityKeys() == tablet.identityKeys())
+        }
     }
 
-    @Test("of a branch are not taken where it lists a device that was removed on the other, or comes from one")
+    @Test("of a branch are not taken where a device was removed on the other, or the code replaced: whoever had them can sign")
     func branchOfRemovedDevice() throws {
+        for isRemoval in [true, false] {
+            let world = try EnrolledKeysTests()
+            try world.expectNoWayToTheBranch(isRemoval: isRemoval)
+        }
+    }
+
+    private func expectNoWayToTheBranch(isRemoval: Bool) throws {
         try phone.run(.identity)
         let tablet = try tablet()
-        let removed = KeysDevice("removed", at: desk, stateFolder: folder.file("removed"))
-        try EnrolmentDialogue.letIn(removed, of: desk, by: phone)
+        let other = KeysDevice("other", at: desk, stateFolder: folder.file("other"))
+        try EnrolmentDialogue.letIn(other, of: desk, by: phone)
         try tablet.run(.look)
         try fork {
-            try phone.run(.removeDevice(#require(try removed.ownKeys)))
+            if isRemoval {
+                try phone.run(.removeDevice(#require(try other.ownKeys)))
+            } else {
+                _ = try phone.code(.replaceCode)
+            }
+        } onOther: {
+            // What a device that was removed does for itself: it is not even listed there.
+            try tablet.run(.removeDevice(#require(try other.ownKeys)))
+        }
+        let known = try laptop.kept().kept.known?.signed
+        let dialogue = try EnrolmentDialogue(of: desk, by: tablet)
+        try tablet.run(dialogue.adding)
+        #expect(try failure(laptop, dialogue.taking(from: tablet)) == .conflict)
+        #expect(try laptop.kept().kept.known?.signed == known && laptop.ownKeys == nil)
+        // A new code of the tablet comes with keys that nobody else has had.
+        let code = try #require(try tablet.code(.replaceCode))
+        try laptop.run(.useCode(code))
+        #expect(try laptop.identityKeys() == tablet.identityKeys())
+    }
+
+    @Test("do not go to a device that was given up before it was listed, whatever the other one does next")
+    func givenUp() throws {
+        try phone.run(.identity)
+        let dialogue = try EnrolmentDialogue(of: desk, by: phone)
+        desk.isOvertakenBy = { throw Steps.Broken() }
+        #expect(throws: Steps.Broken.self) { try phone.run(dialogue.adding) }
+        #expect(try phone.kept().kept.pending != nil && desk.statements.count == 1)
+        for goal in [AccountKeysStateMachine.Goal.look, .identity, .takeCode, .look] { try phone.run(goal) }
+        #expect(desk.statements.count == 1)
+        // Another one is let in, and that one is not.
+        try EnrolmentDialogue.letIn(laptop, of: desk, by: phone)
+        #expect(try KeysDevice.are([phone, laptop], listedAt: desk))
+        // The same one is, once it is asked for again.
+        try phone.run(dialogue.adding)
+        #expect(try desk.last?.lists(dialogue.newDevice.publicKeys) == true && desk.statements.count == 3)
+    }
+
+    @Test("of another branch leave a device that was cut off with what it knew, or with all of it")
+    func cutOff() throws {
+        for step in 0..<12 {
+            for kind in Steps.Fault.allCases {
+                let world = try EnrolledKeysTests()
+                try world.expectAllOrNothing(cutOffAt: step, kind)
+            }
+        }
+    }
+
+    private func expectAllOrNothing(cutOffAt step: Int, _ kind: Steps.Fault) throws {
+        try phone.run(.identity)
+        let tablet = try tablet()
+        let watch = KeysDevice("watch", at: desk, stateFolder: folder.file("watch"))
+        try fork {
+            try EnrolmentDialogue.letIn(watch, of: desk, by: phone)
         } onOther: {
             _ = try tablet.code(.replaceCode)
         }
         let known = try laptop.kept().kept.known?.signed
-        for device in [tablet, removed] {
-            let dialogue = try EnrolmentDialogue(of: desk, by: device)
-            try device.run(dialogue.adding)
-            #expect(try failure(laptop, dialogue.taking(from: device)) == .conflict)
-            #expect(try laptop.kept().kept.known?.signed == known && laptop.ownKeys == nil)
-        }
-        // Once it is removed there as well, a person at the tablet lets the laptop in.
-        try tablet.run(.removeDevice(#require(try removed.ownKeys)))
-        try EnrolmentDialogue.letIn(laptop, of: desk, by: tablet)
+        let dialogue = try EnrolmentDialogue(of: desk, by: tablet)
+        try tablet.run(dialogue.adding)
+        let taking = try dialogue.taking(from: tablet)
+        desk.steps.fault = (desk.steps.count + step, kind)
+        _ = try? laptop.run(taking)
+        desk.steps.fault = nil
+        try laptop.run(.look)
+        let after = try laptop.kept().kept
+        let hasAll = try laptop.identityKeys() == tablet.identityKeys() && after.known?.signed != known
+        #expect(hasAll || after.known?.signed == known && after.device == nil, "step \(step), \(kind)")
+        try laptop.run(taking)
         #expect(try laptop.identityKeys() == tablet.identityKeys())
     }
 }

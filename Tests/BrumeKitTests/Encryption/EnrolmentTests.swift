@@ -122,8 +122,11 @@ struct EnrolmentTests {
         let request = try #require(try await phone.enrolmentRequests().first)
         #expect(await code { try await phone.answer(request) } == .requestRateLimited)
         clock.advance(byMilliseconds: EnrolmentGuesses.windowMilliseconds)
-        let (shown, approval) = try await answered(enrolment, by: phone)
-        try await enrolment.confirm(try await approval.approve(shown, deviceName: "tablet"))
+        #expect(await code { try await enrolment.code() } == .unknownItem)
+        await enrolment.cancel()
+        let later = try await tablet.requestEnrolment()
+        let (shown, approval) = try await answered(later, by: phone)
+        try await later.confirm(try await approval.approve(shown, deviceName: "tablet"))
         #expect(try await tablet.encryptionStatus() == .available)
         _ = try await laptop.requestEnrolment()
     }
@@ -150,7 +153,7 @@ struct EnrolmentTests {
         // Somebody who has a token of the account, or the server, answers with keys of their own, and asks the phone.
         let account = laptop.core.account
         let relay = EnrolmentRelay(account: account)
-        let scope = try await account.keys.scope(of: account)
+        let scope = try await account.keys.enrolments(of: account).scope
         let own = KeyPairs(seed: .random())
         let identity = try Identity.first(
             scope: scope, device: own.publicKeys, deviceName: "phone", code: RecoveryCode()
@@ -179,6 +182,37 @@ struct EnrolmentTests {
         #expect(try await phone.encryptionDevices().count == 1)
         await enrolment.cancel()
         #expect(try await laptop.encryptionStatus() == .noKeys(.notEnrolled))
+    }
+
+    @Test("is let in by nobody after ten minutes, whatever the server says, and each offer counts")
+    func time() async throws {
+        let (phone, laptop) = (try await phone(), device("laptop"))
+        let enrolment = try await laptop.requestEnrolment()
+        let (shown, approval) = try await answered(enrolment, by: phone)
+        clock.advance(byMilliseconds: EnrolmentRelay.lifetimeMilliseconds)
+        #expect(await code { try await approval.approve(shown, deviceName: "laptop") } == .unknownItem)
+        #expect(await code { try await enrolment.confirm(shown) } == .unknownItem)
+        await enrolment.cancel()
+
+        // Two whose other side never answers.
+        for _ in 0..<2 {
+            let enrolment = try await laptop.requestEnrolment()
+            let request = try #require(try await phone.enrolmentRequests().first)
+            let answer = Task { await code { try await phone.answer(request) } }
+            await clock.waiting()
+            await enrolment.cancel()
+            clock.advance(byMilliseconds: EnrolmentRelay.pauseMilliseconds)
+            #expect(await answer.value == .unknownItem)
+        }
+        let last = try await laptop.requestEnrolment()
+        let request = try #require(try await phone.enrolmentRequests().first { $0.id == last.id })
+        #expect(await code { try await phone.answer(request) } == .requestRateLimited)
+        // Another container of the device, as after a new token, counts on.
+        let again = server.device(token: token) {
+            $0.stateFolder = phone.core.configuration.stateFolder
+            $0.clock = clock
+        }
+        #expect(await code { try await again.answer(request) } == .requestRateLimited)
     }
 
     @Test("is told where the other device ends it, and tells that one")

@@ -327,6 +327,34 @@ struct ZoneRingTests {
         #expect(desk.entries.count == count)
     }
 
+    @Test("is not accepted, nor followed, where its first entry says otherwise of files: that holds for good")
+    func acceptingPolicies() throws {
+        let (phone, _) = try devices()
+        phone.encryptsAssets = true
+        _ = try phone.sealed("first")
+        let genuine = desk.entries
+        let ring = try desk.signed[0].entry.ring
+        let owner = try #require(phone.identity)
+        // A device that was removed since has the keys to sign another beginning of the same ring.
+        var statements = StatementDirectory()
+        statements.add(owner.chain)
+        let author = RingAuthor(user: desk.scope.account, identity: owner.keys, statements: statements)
+        let member = RingMember(user: desk.scope.account, statementHash: owner.statement.hash, role: .owner)
+        let forged = try author.begin(ring, hasPlainAssets: true, RingDraft(members: [member]))
+        desk.entries = [SharedBytes(forged.entries[0].bytes)]
+        let hash = try headHash(phone)
+        for goal in [ZoneRingStateMachine.Goal.read, .write, .accept] { #expect(try phone.failure(goal) == .forked) }
+        #expect(try headHash(phone) == hash && phone.kept().known?.chain.head.hasPlainAssets == false)
+        // Nor one that says that it ends what the device knows.
+        var draft = RingDraft(members: [member])
+        draft.otherBranch = try #require(hash)
+        let joining = try author.next(after: forged, keys: forged.keys(of: owner), draft)
+        desk.entries = joining.entries.map { SharedBytes($0.bytes) }
+        for goal in [ZoneRingStateMachine.Goal.read, .write, .accept] { #expect(try phone.failure(goal) == .forked) }
+        desk.entries = genuine
+        #expect(try phone.run(.write, asksServer: true) != nil)
+    }
+
     @Test("is accepted with what the account's devices made alone, and nothing is made where there is none")
     func acceptingLies() throws {
         let (phone, laptop) = try devices()

@@ -21,8 +21,9 @@ extension CKContainer {
         case .notSetUp: throw AccountKeysFailure.notSetUp.error
         case .noKeys, .conflict: break
         }
-        try account.keys.checkGuesses(at: account.configuration.clock.nowMilliseconds)
-        let enrolment = Enrolment(scope: try await account.keys.scope(of: account), account: account)
+        let (scope, attempts) = try await account.keys.enrolments(of: account)
+        try attempts.check()
+        let enrolment = Enrolment(scope: scope, attempts: attempts, account: account)
         try await enrolment.begin()
         return enrolment
     }
@@ -43,17 +44,19 @@ extension CKContainer {
 
         private struct State {
             var stage: Stage
-            /// When a guess was counted that may turn out to be none.
-            var countedMilliseconds: UInt64 = 0
+            /// What was counted as a guess, and may turn out to be none.
+            var counted: UInt64?
         }
 
         private let requestID: [UInt8]
         private let device: KeyPairs
+        private let attempts: EnrolmentAttempts
         private let relay: EnrolmentRelay
         private let turns = TransferTurns(limit: 1)
         private let state: Lock<State>
 
-        init(scope: IdentityScope, account: AccountBinding) {
+        init(scope: IdentityScope, attempts: EnrolmentAttempts, account: AccountBinding) {
+            self.attempts = attempts
             requestID = EnrolmentRequest.newID()
             device = KeyPairs(seed: .random())
             relay = EnrolmentRelay(account: account)
@@ -75,9 +78,10 @@ extension CKContainer {
             try await turns.run { () async throws(CKError) in
                 if case .waiting(var machine) = stage {
                     let offer = try await relay.message(.offer, of: requestID)
+                    let counted = try attempts.begin()
+                    state.withLock { $0.counted = counted }
                     do throws(EncryptionRefusal) {
                         let (opening, code) = try machine.take(offer: offer)
-                        count()
                         stage = .opened(machine, opening: opening, code: code)
                     } catch {
                         throw await ended(by: EnrolmentRequest.error(error))
@@ -111,22 +115,23 @@ extension CKContainer {
                     throw CKError(.invalidArguments, message: "no code was asked for yet: call code() first, and show it")
                 case .opened(var machine, _, let shown):
                     guard EnrolmentCode.isOne(code) else { throw EnrolmentRequest.isNoCode }
+                    try relay.checkTime()
                     do throws(EncryptionRefusal) {
                         try machine.typed(code)
                         stage = .confirmed(machine, code: shown)
                     } catch {
                         throw await ended(by: EnrolmentRequest.error(error))
                     }
-                case .confirmed, .done: break
-                case .ended: throw EnrolmentRelay.ended
+                case .done: return
+                case .confirmed, .ended: break
                 }
-                guard case .confirmed(let machine, let shown) = stage else { return }
+                guard case .confirmed(let machine, let shown) = stage else { throw EnrolmentRelay.ended }
                 let done = try await relay.message(.done, of: requestID)
+                if case .ended = stage { throw EnrolmentRelay.ended }
                 let account = relay.account
                 let given = GivenKeys(dialogue: machine, done: done, device: device)
                 _ = try await account.keys.run(.takeKeys(given), for: account)
-                let counted = state.withLock { $0.countedMilliseconds }
-                account.keys.withGuesses { $0.succeeded(countedAt: counted) }
+                if let counted = state.withLock({ $0.counted }) { attempts.succeeded(counted) }
                 stage = .done(code: shown)
                 await relay.end(requestID)
             }
@@ -136,7 +141,8 @@ extension CKContainer {
         /// them. For an app that checks what a person types.
         public static func isCode(_ text: String) -> Bool { EnrolmentCode.isOne(text) }
 
-        /// Ends the request. Does nothing where this device has the keys already.
+        /// Ends the request. Does nothing where this device has the keys already; a ``confirm(_:)`` that is under way may
+        /// have them yet.
         public func cancel() async {
             let isOver = state.withLock { state in
                 if case .done = state.stage { return true }
@@ -162,12 +168,6 @@ extension CKContainer {
                     state.stage = newValue
                 }
             }
-        }
-
-        private func count() {
-            let now = relay.account.configuration.clock.nowMilliseconds
-            state.withLock { $0.countedMilliseconds = now }
-            relay.account.keys.withGuesses { $0.count(at: now) }
         }
 
         private func ended(by error: CKError) async -> CKError {

@@ -17,7 +17,7 @@ extension CKContainer {
         guard case .available(let identity) = report.standing, let device = report.device else {
             throw AccountKeysStateMachine.failure(report.standing).error
         }
-        try account.keys.checkGuesses(at: account.configuration.clock.nowMilliseconds)
+        let attempts = try await account.keys.enrolments(of: account).attempts
         let relay = EnrolmentRelay(account: account)
         var machine: EnrollingDeviceStateMachine
         do throws(EncryptionRefusal) {
@@ -27,6 +27,9 @@ extension CKContainer {
             await relay.end(request.requestID)
             throw EnrolmentRequest.error(error)
         }
+        // Before the offer: whoever stands between the devices knows by it whether a guess was right, and goes on then
+        // alone.
+        let counted = try attempts.begin()
         let opening = try await Self.exchange(machine.offer ?? [], of: request, relay)
         do throws(EncryptionRefusal) {
             try machine.take(opening: opening)
@@ -34,7 +37,7 @@ extension CKContainer {
             await relay.end(request.requestID)
             throw EnrolmentRequest.error(error)
         }
-        return EnrolmentApproval(request: request, machine: machine, relay: relay)
+        return EnrolmentApproval(request: request, machine: machine, relay: relay) { attempts.succeeded(counted) }
     }
 
     /// Sends the offer, and waits for what the new device says to it.
@@ -65,16 +68,17 @@ extension CKContainer {
 
         private let request: EnrolmentRequest
         private let relay: EnrolmentRelay
-        private let countedMilliseconds: UInt64
+        /// Takes back that it was counted as a guess.
+        private let succeeded: @Sendable () -> Void
         private let turns = TransferTurns(limit: 1)
         private let state: Lock<Stage>
 
-        fileprivate init(request: EnrolmentRequest, machine: EnrollingDeviceStateMachine, relay: EnrolmentRelay) {
-            (self.request, self.relay) = (request, relay)
+        fileprivate init(
+            request: EnrolmentRequest, machine: EnrollingDeviceStateMachine, relay: EnrolmentRelay,
+            succeeded: @escaping @Sendable () -> Void
+        ) {
+            (self.request, self.relay, self.succeeded) = (request, relay, succeeded)
             state = Lock(.opened(machine))
-            let now = relay.account.configuration.clock.nowMilliseconds
-            countedMilliseconds = now
-            relay.account.keys.withGuesses { $0.count(at: now) }
         }
 
         /// The request's ``EnrolmentRequest/id``.
@@ -98,6 +102,7 @@ extension CKContainer {
             try await turns.run { () async throws(CKError) in
                 if case .opened(var machine) = stage {
                     guard EnrolmentCode.isOne(code) else { throw EnrolmentRequest.isNoCode }
+                    try relay.checkTime()
                     do throws(EncryptionRefusal) {
                         let (shown, keys) = try machine.typed(code)
                         stage = .confirmed(machine, code: shown, keys)
@@ -123,14 +128,17 @@ extension CKContainer {
                     // The new device ends it once it has the keys, and the answer to the first attempt may be lost.
                     guard wasSent, error.code == .unknownItem else { throw error }
                 }
-                relay.account.keys.withGuesses { $0.succeeded(countedAt: countedMilliseconds) }
+                succeeded()
                 return shown
             }
         }
 
-        /// Ends the request: for a person who does not want the device to be let in. Once ``approve(_:deviceName:)`` has
-        /// returned the device may have the keys; remove it with ``CKContainer/removeEncryptionDevice(_:)``.
+        /// Ends the request, for a person who does not want the device to be let in. Waits for an
+        /// ``approve(_:deviceName:)`` that is under way; once that has returned the device may have the keys, and
+        /// ``CKContainer/removeEncryptionDevice(_:)`` takes it out.
         public func reject() async {
+            // A task that was cancelled does not wait.
+            try? await turns.run { () async throws(CKError) in }
             stage = .ended
             await relay.end(request.requestID)
         }

@@ -64,16 +64,3 @@ extension CKContainer.EnrolmentRequest {
         }
     }
 }
-
-extension AccountKeys {
-    /// - Throws: `requestRateLimited` after too many enrolments that came to nothing.
-    func checkGuesses(at now: UInt64) throws(CKError) {
-        guard let pause = withGuesses({ $0.pause(at: now) }) else { return }
-        throw CKError(
-            .requestRateLimited,
-            message:
-                "\(EnrolmentGuesses.limit) enrolments came to nothing within an hour, and this device begins no other "
-                + "before that hour is over: somebody may stand between the devices",
-            retryAfterSeconds: Double(pause) / 1_000)
-    }
-}

@@ -5,8 +5,24 @@ internal import BrumeProtocol
 struct EnrolmentRelay: Sendable {
     /// How often the server is asked whether the other device has answered.
     static let pauseMilliseconds: UInt64 = 1_000
+    /// How long a device goes on with an enrolment, whatever the server says: codes that are fixed can be guessed at for
+    /// as long.
+    static let lifetimeMilliseconds: UInt64 = 600_000
 
     let account: AccountBinding
+    /// When this device began it, by its clock.
+    private let begunMilliseconds: UInt64
+
+    init(account: AccountBinding) {
+        self.account = account
+        begunMilliseconds = account.configuration.clock.nowMilliseconds
+    }
+
+    /// - Throws: `unknownItem` where it is over by this device's clock.
+    func checkTime() throws(CKError) {
+        let now = account.configuration.clock.nowMilliseconds
+        guard now < begunMilliseconds + Self.lifetimeMilliseconds else { throw Self.ended }
+    }
 
     /// The messages of an enrolment, by their steps.
     enum Step: Int {
@@ -39,6 +55,7 @@ struct EnrolmentRelay: Sendable {
     func message(_ step: Step, of id: [UInt8]) async throws(CKError) -> [UInt8] {
         let clock = account.configuration.clock
         while true {
+            try checkTime()
             guard let enrolment = try await enrolments(id: id).first else { throw Self.ended }
             if enrolment.messages.count >= step.rawValue { return enrolment.messages[step.rawValue - 1] }
             do throws(CancellationError) {

@@ -223,11 +223,21 @@ struct AccountKeysStateMachine: Sendable {
             guard case .beginAnew = goal else { return false }
             return true
         }
+        if adds(pending) {
+            // The person may have thought better of it since.
+            guard case .addDevice(let keys, _) = goal else { return false }
+            return pending.signed.statement.lists(keys)
+        }
         guard pending.code != nil, pending.signed.statement.number > 1 else { return true }
         switch goal {
         case .replaceCode, .takeCode: return true
         default: return false
         }
+    }
+
+    /// Whether a statement does nothing but let another device in.
+    private func adds(_ pending: PendingStatement) -> Bool {
+        pending.device == nil && pending.code == nil && pending.signed.statement.keys == kept.known?.chain.last.keys
     }
 
     /// Where the device stands by what it knows now; nil before it has looked.

@@ -16,7 +16,6 @@ final class AccountKeys: Sendable {
         var isEnded = false
         /// Counts the app's operations: what one of them was not able to do may be possible after it.
         var operations: UInt64 = 0
-        var guesses = EnrolmentGuesses()
     }
 
     private let driver: AccountKeysDriver
@@ -95,14 +94,12 @@ final class AccountKeys: Sendable {
         let code: RecoveryCode?
     }
 
-    /// Whose keys an account's devices agree on.
-    func scope(of account: AccountBinding) async throws(CKError) -> IdentityScope {
-        try await driver.scope(of: account)
-    }
-
-    /// Reads or changes how often this device took part in enrolments that came to nothing.
-    func withGuesses<Value>(_ body: (inout EnrolmentGuesses) -> Value) -> Value {
-        state.withLock { body(&$0.guesses) }
+    /// Whose keys an account's devices agree on, and how often this one took part in enrolments that came to nothing.
+    func enrolments(
+        of account: AccountBinding
+    ) async throws(CKError) -> (scope: IdentityScope, attempts: EnrolmentAttempts) {
+        let folder = try await driver.folder(of: account)
+        return (folder.place.scope, EnrolmentAttempts(keyFolder: folder.path, clock: account.configuration.clock))
     }
 
     /// Looks at the account's statements, and does what the operation is for.

@@ -23,9 +23,9 @@ struct AccountKeysDriver: Sendable {
         let device: KeyPairs?
     }
 
-    /// Whose keys an account's devices agree on.
-    func scope(of account: AccountBinding) async throws(CKError) -> IdentityScope {
-        try await folders.folder(of: account).place.scope
+    /// Where this device keeps an account's keys.
+    func folder(of account: AccountBinding) async throws(CKError) -> KeyFolder {
+        try await folders.folder(of: account)
     }
 
     /// Runs an operation to its end.

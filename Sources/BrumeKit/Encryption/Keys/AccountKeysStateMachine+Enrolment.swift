@@ -28,7 +28,7 @@ extension AccountKeysStateMachine {
         case .notSetUp: return finish(.failed(.enrolmentBroken))
         case .noKeys: signed = kept.known?.signed ?? []
         case .conflict:
-            guard mayFollow(rival, shownBy: given) else { return finish(.failed(.conflict)) }
+            guard mayFollow(rival) else { return finish(.failed(.conflict)) }
             signed = rival
         }
         do throws(EncryptionRefusal) {
@@ -40,21 +40,22 @@ extension AccountKeysStateMachine {
             }
             conflict = nil
             let pending = PendingStatement(signed: listing, device: given.device)
-            return write([.statements(known, listedAs: nil), .pending(pending)], then: .reconcile)
+            // In this order: a device that is cut off between the two still knows what it knew.
+            return write([.pending(pending), .statements(known, listedAs: nil)], then: .reconcile)
         } catch {
             return finish(.failed(error == .newer ? .newer : .enrolmentBroken))
         }
     }
     /// Whether a person's word is enough to give up what this device knows for what the server shows.
     ///
-    /// It is where the account began anew. Of two branches of one chain, the one that is shown must not give keys to a
-    /// device that was removed on the other, nor come from one, which may know nothing of that.
-    private func mayFollow(_ rival: [SignedStatement], shownBy given: GivenKeys) -> Bool {
-        guard let known = kept.known, let first = rival.first, let last = rival.last else { return false }
-        if first.statement.hash != known.signed.first?.statement.hash { return true }
-        let removed = Set(known.chain.statements.flatMap { $0.devices.map(\.keys) })
-            .subtracting(known.chain.last.devices.map(\.keys))
-        let others = last.statement.devices.map(\.keys) + [given.dialogue.confirmedDevice].compactMap(\.self)
-        return removed.isDisjoint(with: others)
+    /// It is where the account began anew. Of two branches of one chain, the other must not be able to come from those
+    /// whom this one kept out: as soon as a device was removed here, or the code replaced, whoever had the keys of
+    /// before can have signed the other branch, whichever devices it lists. Then its device makes a new recovery code,
+    /// and with it new keys.
+    private func mayFollow(_ rival: [SignedStatement]) -> Bool {
+        guard let known = kept.known?.signed, let first = rival.first else { return false }
+        guard first.statement.hash == known.first?.statement.hash else { return true }
+        let common = zip(known, rival).prefix { $0.statement.hash == $1.statement.hash }.count
+        return known[(common - 1)...].allSatisfy { $0.statement.keys == known[common - 1].statement.keys }
     }
 }

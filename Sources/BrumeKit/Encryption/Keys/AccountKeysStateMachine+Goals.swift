@@ -79,7 +79,8 @@ extension AccountKeysStateMachine {
             let next = try identity.adding(device: device.publicKeys, deviceName: deviceName)
             conflict = nil
             let pending = PendingStatement(signed: next.signed, device: device)
-            return write([.statements(known, listedAs: nil), .pending(pending)], then: .send(pending))
+            // In this order: a device that is cut off between the two still knows what it knew.
+            return write([.pending(pending), .statements(known, listedAs: nil)], then: .send(pending))
         } catch {
             return finish(.failed(error == .wrongCode ? .wrongCode : .conflict))
         }

@@ -146,6 +146,10 @@ struct ZoneRingStateMachine: Sendable {
         }
         do throws(EncryptionRefusal) {
             let ring = try ringName(id: first.entry.ring.place.ringID)
+            if let known = kept.known?.chain.head, known.ring == ring, !first.entry.isOfPolicies(of: known) {
+                // Neither a branch nor a person's word changes what holds for good.
+                return fail(.forked)
+            }
             guard var known = kept.known, known.chain.head.ring == ring, isOfIdentity(known) else {
                 return take(try KnownRing(shown, of: ring, statements: statements))
             }
@@ -313,5 +317,12 @@ struct ZoneRingStateMachine: Sendable {
             place: Place(
                 container: scope.container, environment: scope.environment, owner: scope.account, zone: zone, ringID: id
             ))
+    }
+}
+
+extension RingEntry {
+    /// Whether it says the same as another one of its ring of what is never changed.
+    fileprivate func isOfPolicies(of other: RingEntry) -> Bool {
+        hasPlainAssets == other.hasPlainAssets && isPerZone == other.isPerZone
     }
 }
