@@ -63,7 +63,8 @@ extension Shard {
     private static let assetIsPlain = ServiceError(
         .accountTemporarilyUnavailable,
         "the files of this zone are encrypted by its owner's devices, and this save has one that is not: save it on a"
-            + " device of the owner's that has the keys, or save the record without the file")
+            + " device of the owner's that has the keys, or save the record without the file; a device that has them and"
+            + " has asked for the zone's ring before it began saves again, ten seconds later")
 }
 
 /// A look at the keys of a zone's saves, one after the other.

@@ -1,4 +1,5 @@
 internal import BrumeKit
+internal import Foundation
 
 /// `brume key enrol` and `brume key approve`: one device lets another in, and a person types what each shows into the
 /// other.
@@ -22,11 +23,13 @@ extension KeyCommands {
             ["key", "approve"], "let in a device that asks for the keys",
             arguments: [
                 ArgumentDefinition(
-                    "REQUEST", "the eight digits that the new device shows, if several ask", isOptional: true)
+                    "REQUEST", "the eight hexadecimal digits that the new device shows, if several ask", isOptional: true)
             ],
             options: [
                 OptionDefinition(
-                    "name", "NAME", "how the account's devices show the new one (default: \"device\" and its digits)")
+                    "name", "NAME", "how the account's devices show the new one (default: \"device\" and its digits)"),
+                OptionDefinition("list", nil, "list the requests alone"),
+                OptionDefinition("reject", nil, "end the request instead, answered or not"),
             ] + options,
             notes: [
                 stepsNote, inputNote,
@@ -34,13 +37,17 @@ extension KeyCommands {
                 The new device is listed before it takes the keys: where you give it up in between, brume key remove \
                 takes it out again.
                 """, CommandOptions.clientNote,
-            ], examples: ["brume key approve", "brume key approve 1f09c3aa --name \"Anna's laptop\""],
+            ], examples: ["brume key approve", "brume key approve 1f09c3aa --name \"Anna's laptop\"", "brume key approve 1f09c3aa --reject"],
             body: .asynchronous(approve)),
     ]
 
     private static func enrol(_ invocation: Invocation) async throws -> ExitCode {
         try checkInput(invocation)
         let enrolment = try await ClientContext(invocation).container.requestEnrolment()
+        return try await orEnding({ await enrolment.cancel() }) { try await ask(enrolment, invocation) }
+    }
+
+    private static func ask(_ enrolment: CKContainer.Enrolment, _ invocation: Invocation) async throws -> ExitCode {
         say(
             [("request", enrolment.id)],
             """
@@ -49,10 +56,7 @@ extension KeyCommands {
             """, invocation)
         let code = try await enrolment.code()
         say([("code", code)], "type this code there: \(code)", invocation)
-        guard let typed = readCode("the code that it shows then: ") else {
-            await enrolment.cancel()
-            throw endOfInput
-        }
+        let typed = try await readCode("the code that it shows then: ")
         try await enrolment.confirm(typed)
         say([("status", "available")], "this device has the account's encryption keys now", invocation)
         return .done
@@ -61,31 +65,73 @@ extension KeyCommands {
     private static func approve(_ invocation: Invocation) async throws -> ExitCode {
         try checkInput(invocation)
         let container = try await ClientContext(invocation).container
-        let request = try request(invocation.arguments.first, of: try await container.enrolmentRequests())
+        let requests = try await container.enrolmentRequests()
+        if invocation.isOn("list") { return list(requests, invocation) }
+        let isRejection = invocation.isOn("reject")
+        let request = try request(invocation.arguments.first, of: requests, mayBeAnswered: isRejection)
+        if isRejection {
+            try await container.reject(request)
+            say([("rejected", request.id)], "ended the request \(request.id)", invocation)
+            return .done
+        }
+        return try await orEnding({ try? await container.reject(request) }) {
+            try await answer(request, container, invocation)
+        }
+    }
+
+    private static func answer(
+        _ request: CKContainer.EnrolmentRequest, _ container: CKContainer, _ invocation: Invocation
+    ) async throws -> ExitCode {
         say(
-            [("request", request.id)], "answered the request \(request.id), and waiting for what that device shows",
+            [("request", request.id)], "answering the request \(request.id), and waiting for what that device shows",
             invocation)
         let approval = try await container.answer(request)
-        guard let typed = readCode("the code that the new device shows: ") else {
-            await approval.reject()
-            throw endOfInput
-        }
-        let name = invocation.text("name") ?? "device \(request.id)"
+        let typed = try await readCode("the code that the new device shows: ")
+        let name = invocation.text("name") ?? ""
         let code = try await approval.approve(typed, deviceName: name)
         say(
-            [("code", code), ("name", name)],
+            [("code", code)],
             """
-            \(name) is listed, and takes the keys once you type this code into it: \(code)
-            if it does not show that it has them: brume key remove "\(name)"
+            the new device is listed, and takes the keys once you type this code into it: \(code)
+            if it does not show that it has them, remove it: brume key devices, brume key remove
             """, invocation)
+        return .done
+    }
+
+    private static func list(
+        _ requests: [CKContainer.EnrolmentRequest], _ invocation: Invocation
+    ) -> ExitCode {
+        if requests.isEmpty, !invocation.isOn("json") {
+            Terminal.print("no device asks for the account's encryption keys")
+        }
+        for request in requests {
+            let seconds = Int(request.secondsLeft)
+            if invocation.isOn("json") {
+                Terminal.print(
+                    JSONValue.object([
+                        ("request", .string(request.id)), ("answered", .bool(request.isAnswered)),
+                        ("secondsLeft", .integer(Int64(seconds))),
+                    ]).line)
+            } else {
+                Terminal.print("\(request.id)  \(seconds) s left\(request.isAnswered ? ", answered" : "")")
+            }
+        }
         return .done
     }
 
     /// The request that is meant: the only one, or that of some digits.
     private static func request(
-        _ word: String?, of requests: [CKContainer.EnrolmentRequest]
+        _ word: String?, of all: [CKContainer.EnrolmentRequest], mayBeAnswered: Bool
     ) throws(CommandError) -> CKContainer.EnrolmentRequest {
+        let requests = all.filter { mayBeAnswered || !$0.isAnswered }
         let ids = requests.map(\.id).joined(separator: ", ")
+        if let answered = all.first(where: { $0.isAnswered && $0.id == word?.lowercased() ?? $0.id }),
+            !mayBeAnswered, word != nil || requests.isEmpty
+        {
+            throw CommandError(
+                .conflict, "request \(answered.id) was answered already",
+                hint: "begin anew on the new device: brume key enrol")
+        }
         guard let word else {
             guard let request = requests.first else {
                 throw CommandError(
@@ -109,22 +155,51 @@ extension KeyCommands {
 
     // MARK: The person
 
-    /// A code from the standard input; what can't be one is asked for again. Nil at the end of the input.
-    private static func readCode(_ prompt: String) -> String? {
+    /// A code from the standard input; what can't be one is asked for again.
+    private static func readCode(_ prompt: String) async throws -> String {
         while true {
             Terminal.write(prompt, to: Terminal.standardError)
-            guard let line = readLine() else {
+            // A thread of its own: an interrupt is dealt with while it waits.
+            let line = await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: readLine()) }
+            }
+            guard let line else {
                 Terminal.printError("")
-                return nil
+                throw CommandError(
+                    .failed, "the standard input ended before a code was typed, and the enrolment with it",
+                    hint: "begin anew: brume key enrol on the new device")
             }
             if CKContainer.Enrolment.isCode(line) { return line }
             Terminal.printError("this is no code, which has six letters and digits: look at it again")
         }
     }
 
-    private static let endOfInput = CommandError(
-        .failed, "the standard input ended before a code was typed, and the enrolment with it",
-        hint: "begin anew: brume key enrol on the new device")
+    /// Ends the enrolment where a person interrupts the command, and where it fails: four can be open for ten minutes.
+    private static func orEnding(
+        _ end: @escaping @Sendable () async -> Void, _ body: () async throws -> ExitCode
+    ) async throws -> ExitCode {
+        signal(SIGINT, SIG_IGN)
+        let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+        interrupts.setEventHandler {
+            // A second one does not wait.
+            signal(SIGINT, SIG_DFL)
+            Task {
+                await end()
+                _exit(128 + SIGINT)
+            }
+        }
+        interrupts.resume()
+        defer {
+            interrupts.cancel()
+            signal(SIGINT, SIG_DFL)
+        }
+        do {
+            return try await body()
+        } catch {
+            await end()
+            throw error
+        }
+    }
 
     private static func checkInput(_ invocation: Invocation) throws(UsageError) {
         guard invocation.text("token-file") == "-" else { return }

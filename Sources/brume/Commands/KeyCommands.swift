@@ -224,11 +224,14 @@ enum KeyCommands {
             try CommandOptions.isConfirmed(
                 "go on with what the server shows for the encryption keys of zone \"\(word)\"?", invocation)
         else { throw CommandError(.failed, "nothing was changed") }
-        try await ClientContext(invocation).database.acceptEncryptionKeys(of: CKRecordZone.ID(zoneName: zone))
+        let database = try await ClientContext(invocation).database
+        let wasOther = try await database.acceptEncryptionKeys(of: CKRecordZone.ID(zoneName: zone))
         if invocation.isOn("json") {
-            Terminal.print(JSONValue.object([("zone", .string(zone))]).line)
+            Terminal.print(JSONValue.object([("zone", .string(zone)), ("accepted", .bool(wasOther))]).line)
+        } else if wasOther {
+            Terminal.print("zone \"\(word)\" has a new key, behind what the server shows; what this device knew is still read")
         } else {
-            Terminal.print("this device has the keys of zone \"\(word)\" as the server shows them, and those that it knew")
+            Terminal.print("nothing to decide: the server shows for zone \"\(word)\" what this device knows")
         }
         return .done
     }

@@ -8,7 +8,8 @@ extension CommandError {
         ("CKContainer.useRecoveryCode(_:)", "brume key use"),
         ("CKContainer.requestEnrolment()", "brume key enrol"),
         ("CKContainer.resetEncryption()", "brume key reset"),
-        ("CKDatabase.acceptEncryptionKeys(of:)", "brume key trust"),
+        ("CKContainer.enrolmentRequests()", "brume key approve"),
+        ("CKDatabase.acceptEncryptionKeys(of:)", "brume key trust ZONE"),
     ]
 
     /// A sentence of the SDK with the names of commands in the place of calls.

@@ -176,7 +176,7 @@ struct EnrolledKeysTests {
         }
     }
 
-    @Test("of a branch are not taken where a device was removed on the other, or the code replaced: whoever had them can sign")
+    @Test("of a branch are not taken where a device was removed on the other, or the code replaced")
     func branchOfRemovedDevice() throws {
         for isRemoval in [true, false] {
             let world = try EnrolledKeysTests()
@@ -208,6 +208,27 @@ struct EnrolledKeysTests {
         // A new code of the tablet comes with keys that nobody else has had.
         let code = try #require(try tablet.code(.replaceCode))
         try laptop.run(.useCode(code))
+        #expect(try laptop.identityKeys() == tablet.identityKeys())
+    }
+
+    @Test("that come with a recovery code of a branch are not taken either while it lists a device that was removed")
+    func codeOfBranch() throws {
+        try phone.run(.identity)
+        let tablet = try tablet()
+        let other = KeysDevice("other", at: desk, stateFolder: folder.file("other"))
+        try EnrolmentDialogue.letIn(other, of: desk, by: phone)
+        try tablet.run(.look)
+        let removed = try #require(try other.ownKeys)
+        try fork {
+            try phone.run(.removeDevice(removed))
+        } onOther: {
+            _ = try tablet.code(.replaceCode)
+        }
+        let known = try laptop.kept().kept.known?.signed
+        #expect(try failure(laptop, .useCode(#require(try tablet.code(.replaceCode)))) == .conflict)
+        #expect(try laptop.kept().kept.known?.signed == known)
+        try tablet.run(.removeDevice(removed))
+        try laptop.run(.useCode(#require(try tablet.code(.replaceCode))))
         #expect(try laptop.identityKeys() == tablet.identityKeys())
     }
 

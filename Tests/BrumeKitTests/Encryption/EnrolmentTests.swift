@@ -61,7 +61,7 @@ struct EnrolmentTests {
         #expect(requests.allSatisfy { (590...600).contains($0.secondsLeft) })
         let (shown, approval) = try await answered(enrolment, by: phone)
         #expect(try await enrolment.code() == shown)
-        #expect(try await phone.enrolmentRequests().isEmpty)
+        #expect(try await phone.enrolmentRequests().map(\.isAnswered) == [true])
         // A slip is no guess, on either device.
         for slip in ["", "12345", "1234567", "12345ß"] {
             #expect(await code { try await approval.approve(slip, deviceName: "x") } == .invalidArguments)
@@ -168,7 +168,7 @@ struct EnrolmentTests {
         let requestID = CKContainer.EnrolmentRequest.newID()
         var posing = NewDeviceStateMachine(scope: scope, device: KeyPairs(seed: .random()), requestID: requestID)
         try await relay.post(.commitment, try #require(posing.commitment), of: requestID)
-        let request = try #require(try await phone.enrolmentRequests().first)
+        let request = try #require(try await phone.enrolmentRequests().first { !$0.isAnswered })
         async let approval = phone.answer(request)
         await clock.waiting()
         let offer = try #require(try await relay.enrolments(id: requestID).first?.messages.last)
@@ -251,6 +251,50 @@ struct EnrolmentTests {
         #expect(await code { try await tablet.answer(request) } == .serverRecordChanged)
         try await enrolment.confirm(try await approval.approve(shown, deviceName: "laptop"))
         #expect(try await laptop.encryptionStatus() == .available)
+    }
+
+    @Test("can be turned away by any device that has the keys, answered or not, so that others can ask")
+    func rejecting() async throws {
+        let (phone, laptop) = (try await phone(), device("laptop"))
+        for _ in 0..<4 { _ = try await laptop.requestEnrolment() }
+        #expect(await code { try await laptop.requestEnrolment() } == .requestRateLimited)
+        let requests = try await phone.enrolmentRequests()
+        #expect(requests.count == 4 && Set(requests.map { "\($0)" }).count == 4)
+        for request in requests { try await phone.reject(request) }
+        try await phone.reject(requests[0])
+        #expect(try await phone.enrolmentRequests().isEmpty)
+        let enrolment = try await laptop.requestEnrolment()
+        let (shown, approval) = try await answered(enrolment, by: phone)
+        try await phone.reject(try #require(try await phone.enrolmentRequests().first))
+        #expect(await code { try await approval.approve(shown, deviceName: "laptop") } == .unknownItem)
+        #expect(try await phone.encryptionDevices().count == 1)
+    }
+
+    @Test("is named by its digits where the person gives no name, and in one line")
+    func names() async throws {
+        let phone = try await phone()
+        for (name, shown) in [("", nil), (" \n", nil), ("a\nb", "ab")] as [(String, String?)] {
+            let new = device("new")
+            let enrolment = try await new.requestEnrolment()
+            let (code, approval) = try await answered(enrolment, by: phone)
+            try await enrolment.confirm(try await approval.approve(code, deviceName: name))
+            #expect(try await new.encryptionDevices().last?.name == shown ?? "device \(enrolment.id)")
+        }
+    }
+
+    @Test("that has got the keys otherwise meanwhile says that it is listed twice")
+    func twice() async throws {
+        let phone = device("phone")
+        let recovery = try await phone.recoveryCode()
+        let laptop = device("laptop")
+        let enrolment = try await laptop.requestEnrolment()
+        let (shown, approval) = try await answered(enrolment, by: phone)
+        try await laptop.useRecoveryCode(recovery.text)
+        let answer = try await approval.approve(shown, deviceName: "again")
+        let failure = await failure { try await enrolment.confirm(answer) }
+        #expect(failure?.code == .invalidArguments && failure?.localizedDescription.contains("once more") == true)
+        #expect(try await laptop.encryptionStatus() == .available)
+        #expect(try await phone.encryptionDevices().map(\.name) == ["phone", "laptop", "again"])
     }
 
     @Test("needs an account with keys, and another device that has them")

@@ -4,8 +4,9 @@ internal import BrumeModel
 extension CKContainer {
     /// Brume's addition: a device that has the account's encryption keys; see ``CKContainer/encryptionDevices()``.
     public struct EncryptionDevice: Identifiable, Hashable, Sendable {
-        /// The name that the device gave itself (``BrumeConfiguration/deviceName``); nil where this device can't read
-        /// it, since it does not have the account's keys. Two devices may have the same.
+        /// The name that the device gave itself (``BrumeConfiguration/deviceName``), or was given where it was let in;
+        /// nil where this device can't read it, since it does not have the account's keys. Two devices may have the
+        /// same.
         public let name: String?
         /// Whether it is the device that asked.
         public let isCurrent: Bool

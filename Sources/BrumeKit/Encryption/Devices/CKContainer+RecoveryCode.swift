@@ -56,7 +56,7 @@ extension CKContainer {
     /// code. This device has the new ones.
     ///
     /// **What was encrypted before can't be read any more**, by this device or by any that is let in later. Ask the
-    /// user. The account's other devices see a ``EncryptionStatus/conflict`` until they are let in with the new code.
+    /// user. The account's other devices see a ``EncryptionStatus/conflict`` until they are let in again.
     /// The server deletes the zones of the account whose keys are lost with them, and every device's fetch of changes
     /// says of each that it went by ``CKDatabase/DatabaseChange/Deletion/Reason/encryptedDataReset``: what in them was
     /// not encrypted is gone, too, assets and shares as well. Records of the default zone stay.

@@ -7,7 +7,8 @@ extension CKContainer {
     ///
     /// A person with both devices at hand then opens the request on one that has the keys
     /// (``CKContainer/enrolmentRequests()``), and types what each device shows into the other. The server only passes
-    /// messages on, and gets no key by lying. The request ends after ten minutes.
+    /// messages on, and gets no key by lying. The request ends after ten minutes; where the user leaves before, call
+    /// ``Enrolment/cancel()``, since four can be open.
     ///
     /// - Throws: `invalidArguments` where this device has the keys already; `unknownItem` where the account has none yet
     ///   (``CKContainer/recoveryCode()`` makes them); `requestRateLimited` after three attempts within an hour that came
@@ -17,7 +18,11 @@ extension CKContainer {
         let account = core.account
         switch try await account.keys.run(.look, for: account).standing {
         case .available:
-            throw CKError(.invalidArguments, message: "this device has the account's encryption keys already")
+            throw CKError(
+                .invalidArguments,
+                message:
+                    "this device has the account's encryption keys already; to let another one in, ask there, and answer "
+                    + "here (CKContainer.enrolmentRequests())")
         case .notSetUp: throw AccountKeysFailure.notSetUp.error
         case .noKeys, .conflict: break
         }
@@ -64,7 +69,7 @@ extension CKContainer {
             state = Lock(State(stage: .waiting(machine)))
         }
 
-        /// Eight digits that tell the account's open requests apart: the other device lists it by them.
+        /// Eight hexadecimal digits that tell the account's open requests apart: the other device lists it by them.
         public var id: String { EnrolmentRequest.text(requestID) }
 
         /// What a person types into the other device: six letters and digits, once that one has answered.
@@ -77,7 +82,7 @@ extension CKContainer {
         public func code() async throws(CKError) -> String {
             try await turns.run { () async throws(CKError) in
                 if case .waiting(var machine) = stage {
-                    let offer = try await relay.message(.offer, of: requestID)
+                    let offer = try await offer()
                     let counted = try attempts.begin()
                     state.withLock { $0.counted = counted }
                     do throws(EncryptionRefusal) {
@@ -105,7 +110,7 @@ extension CKContainer {
         /// - Parameter code: As typed: small letters, spaces and hyphens don't matter, and the letters I, L and O count
         ///   as the digits that they look like.
         /// - Throws: `invalidArguments` for what can't be a code, which may be typed again, and for a wrong one, which
-        ///   ends the request: somebody may stand between the devices. `unknownItem` where the request has ended.
+        ///   ends the request (``isCode(_:)`` tells the two apart): somebody may stand between the devices. `unknownItem` where the request has ended.
         ///   `accountTemporarilyUnavailable` where what the other device says and what the server shows do not fit, and
         ///   where a device has the new keys that was removed as far as this one knows: remove it on the other device.
         public func confirm(_ code: String) async throws(CKError) {
@@ -167,6 +172,15 @@ extension CKContainer {
                     if case .ended = state.stage { return }
                     state.stage = newValue
                 }
+            }
+        }
+
+        private func offer() async throws(CKError) -> [UInt8] {
+            do throws(CKError) {
+                return try await relay.message(.offer, of: requestID)
+            } catch {
+                if error.code == .unknownItem { stage = .ended }
+                throw error
             }
         }
 

@@ -1,11 +1,13 @@
 internal import BrumeEncryption
 internal import BrumeLock
+internal import Foundation
 
 extension CKContainer {
     /// Brume's addition: answers the request of a device that wants the account's encryption keys, and waits until it
     /// has answered in turn, so that it shows a code. No key is sent before a person has typed that code here.
     ///
-    /// Call it for a person who holds the other device and has begun this here. Cancel the task to stop waiting.
+    /// Call it for a person who holds the other device and has begun this here. Where the task is cancelled, or the
+    /// network fails while it waits, the request has ended.
     ///
     /// - Throws: `unknownItem` where the request has ended; `serverRecordChanged` where another device answered it first;
     ///   `requestRateLimited` after three attempts within an hour that came to nothing; `serverRejectedRequest` for a
@@ -49,7 +51,8 @@ extension CKContainer {
             return try await relay.message(.opening, of: request.requestID)
         } catch {
             // Nobody but this call could go on with its offer; another device's is not touched.
-            if error.code != .serverRecordChanged { await relay.end(request.requestID) }
+            if error.code == .serverRecordChanged { throw EnrolmentRelay.isAnswered }
+            await relay.end(request.requestID)
             throw error
         }
     }
@@ -93,10 +96,12 @@ extension CKContainer {
         /// - Parameters:
         ///   - code: As typed: small letters, spaces and hyphens don't matter, and the letters I, L and O count as the
         ///     digits that they look like.
-        ///   - deviceName: How the account's devices show the new one, up to 200 bytes.
+        ///   - deviceName: How the account's devices show the new one. Cut after 200 bytes; where there is nothing to
+        ///     show, it is "device" and the request's digits.
         /// - Returns: Six letters and digits, for the person to type into the new device.
         /// - Throws: `invalidArguments` for what can't be a code, which may be typed again, and for a wrong one, which
-        ///   ends the request; `unknownItem` where it has ended; `limitExceeded` where the account has 64 devices; else
+        ///   ends the request (``CKContainer/Enrolment/isCode(_:)`` tells the two apart); `unknownItem` where it has
+        ///   ended, and then the new device may be listed in vain, as the error says; `limitExceeded` where the account has 64 devices; else
         ///   as ``CKContainer/removeEncryptionDevice(_:)``.
         public func approve(_ code: String, deviceName: String) async throws(CKError) -> String {
             try await turns.run { () async throws(CKError) in
@@ -126,7 +131,8 @@ extension CKContainer {
                     try await relay.post(.done, done, of: request.requestID)
                 } catch {
                     // The new device ends it once it has the keys, and the answer to the first attempt may be lost.
-                    guard wasSent, error.code == .unknownItem else { throw error }
+                    guard wasSent || error.code != .unknownItem else { throw Self.isListedInVain }
+                    guard error.code == .unknownItem else { throw error }
                 }
                 succeeded()
                 return shown
@@ -143,12 +149,20 @@ extension CKContainer {
             await relay.end(request.requestID)
         }
 
+        private static let isListedInVain = CKError(
+            .unknownItem,
+            message:
+                "the enrolment has ended meanwhile, and the new device is listed without having the keys; remove it "
+                + "(CKContainer.encryptionDevices()), and begin anew there")
+
         /// Lists the new device, and makes the message that says so.
         private func list(
             _ keys: PublicKeys, _ deviceName: String, _ machine: EnrollingDeviceStateMachine
         ) async throws(CKError) -> [UInt8] {
             let account = relay.account
-            let standing = try await account.keys.run(.addDevice(keys, name: deviceName), for: account).standing
+            let shown = deviceName.filter { !$0.isNewline }.trimmingCharacters(in: .whitespacesAndNewlines)
+            let name = shown.isEmpty ? "device \(request.id)" : shown
+            let standing = try await account.keys.run(.addDevice(keys, name: name), for: account).standing
             guard case .available(let identity) = standing else {
                 throw AccountKeysStateMachine.failure(standing).error
             }
@@ -156,8 +170,10 @@ extension CKContainer {
             do throws(EncryptionRefusal) {
                 return try machine.done(statement: identity.statement)
             } catch {
-                // Another device has removed one of the two meanwhile.
-                throw EnrolmentRelay.ended
+                // The account has other keys meanwhile, or another device has removed one of the two.
+                stage = .ended
+                await relay.end(request.requestID)
+                throw Self.isListedInVain
             }
         }
 

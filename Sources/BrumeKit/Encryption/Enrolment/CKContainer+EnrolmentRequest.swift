@@ -7,30 +7,40 @@ extension CKContainer {
     /// that has them.
     ///
     /// Whoever has a token of the account can ask. Let a person compare ``EnrolmentRequest/id`` with what the new
-    /// device shows, and ``answer(_:)`` the one that is theirs.
+    /// device shows, ``answer(_:)`` the one that is theirs, and ``reject(_:)`` those that nobody knows of: four can be
+    /// open. Nobody is told of new ones; ask every few seconds while the user looks at them.
     ///
-    /// - Throws: As ``removeEncryptionDevice(_:)`` where this device does not have the keys.
+    /// - Throws: `unknownItem` where the account has no keys; `accountTemporarilyUnavailable` where this device does not
+    ///   have them; what calls to the server throw.
     public func enrolmentRequests() async throws(CKError) -> [EnrolmentRequest] {
         let account = core.account
         let standing = try await account.keys.run(.look, for: account).standing
         guard case .available = standing else { throw AccountKeysStateMachine.failure(standing).error }
         return try await EnrolmentRelay(account: account).enrolments().compactMap { enrolment in
-            // The others have been answered.
-            guard enrolment.messages.count == 1 else { return nil }
+            guard let commitment = enrolment.messages.first else { return nil }
             return EnrolmentRequest(
-                requestID: enrolment.id, commitment: enrolment.messages[0],
+                requestID: enrolment.id, commitment: commitment, isAnswered: enrolment.messages.count > 1,
                 secondsLeft: TimeInterval(enrolment.millisecondsLeft) / 1_000)
         }
+    }
+
+    /// Brume's addition: ends a device's request, answered or not. Does nothing where it has ended.
+    ///
+    /// - Throws: `notAuthenticated` without an account; what calls to the server throw.
+    public func reject(_ request: EnrolmentRequest) async throws(CKError) {
+        try await EnrolmentRelay(account: core.account).tryToEnd(request.requestID)
     }
 
     /// Brume's addition: a device's request for the account's encryption keys; see ``CKContainer/enrolmentRequests()``.
     public struct EnrolmentRequest: Identifiable, Hashable, Sendable {
         let requestID: [UInt8]
         let commitment: [UInt8]
-        /// How long the request lived on when it was fetched.
+        /// Whether a device has answered it, and no other one can: the new device begins anew where that came to nothing.
+        public let isAnswered: Bool
+        /// How long the request had left when it was fetched.
         public let secondsLeft: TimeInterval
 
-        /// Eight digits that the new device shows as well (``Enrolment/id``).
+        /// Eight hexadecimal digits that the new device shows as well (``Enrolment/id``).
         public var id: String { Self.text(requestID) }
     }
 }
@@ -63,4 +73,9 @@ extension CKContainer.EnrolmentRequest {
                 message: "the other device's message is damaged, and the enrolment has ended; begin anew")
         }
     }
+}
+
+extension CKContainer.EnrolmentRequest: CustomStringConvertible {
+    /// The digits that tell it from others.
+    public var description: String { "request \(id)\(isAnswered ? " (answered)" : "")" }
 }

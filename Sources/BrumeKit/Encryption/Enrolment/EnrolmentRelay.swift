@@ -69,16 +69,20 @@ struct EnrolmentRelay: Sendable {
     /// Ends an enrolment, as far as the server can be reached, also for a task that was cancelled: it ends by itself as
     /// well.
     func end(_ id: [UInt8], forWrongCode isForWrongCode: Bool = false) async {
-        let request = EndEnrolmentRequest(id: id, isForWrongCode: isForWrongCode)
-        let call = Task {
-            try await account.call(.enrolmentsEnd, effect: .onceByOperationID) { coder in
-                coder.encodeEndEnrolmentRequest(request)
-            } decode: { (coder, bytes) throws(ServiceError) in
-                try coder.decodeEndEnrolmentResponse(bytes)
-            }
-        }
-        _ = await call.result
+        _ = await Task { try await tryToEnd(id, forWrongCode: isForWrongCode) }.result
     }
+
+    func tryToEnd(_ id: [UInt8], forWrongCode isForWrongCode: Bool = false) async throws(CKError) {
+        try await account.call(.enrolmentsEnd, effect: .onceByOperationID) { coder in
+            coder.encodeEndEnrolmentRequest(EndEnrolmentRequest(id: id, isForWrongCode: isForWrongCode))
+        } decode: { (coder, bytes) throws(ServiceError) in
+            try coder.decodeEndEnrolmentResponse(bytes)
+        }
+    }
+
+    static let isAnswered = CKError(
+        .serverRecordChanged,
+        message: "another device has answered this request already, or this one has; begin anew on the new device")
 
     static let ended = CKError(
         .unknownItem,

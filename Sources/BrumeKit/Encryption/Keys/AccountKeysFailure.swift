@@ -12,6 +12,8 @@ enum AccountKeysFailure: Error, Equatable, Sendable {
     case malformedCode
     /// What another device said that let this one in does not fit what the server shows.
     case enrolmentBroken
+    /// This device got the keys otherwise while another one listed it with other keys.
+    case enrolledTwice
     /// The recovery code was handed out before, or another device made it.
     case codeNotHere
     case ownDevice
@@ -67,6 +69,12 @@ extension AccountKeysFailure {
                 "what the other device said and what the server shows of the account's encryption keys do not fit, and "
                     + "this device takes none; begin anew, and where it happens again ask the server's operator what "
                     + "happened")
+        case .enrolledTwice:
+            CKError(
+                .invalidArguments,
+                message:
+                    "this device has the account's encryption keys already, and the other one has listed it once more; "
+                    + "remove what it has listed there")
         case .codeNotHere:
             CKError(
                 .unknownItem,

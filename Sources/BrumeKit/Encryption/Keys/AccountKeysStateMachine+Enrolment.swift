@@ -24,7 +24,10 @@ extension AccountKeysStateMachine {
     mutating func take(_ given: GivenKeys, _ standing: Standing) -> Action {
         let signed: [SignedStatement]
         switch standing {
-        case .available: return finish(.looked)
+        case .available:
+            // With other keys the statements list it twice.
+            let isSame = kept.device?.publicKeys == given.device.publicKeys
+            return finish(isSame ? .looked : .failed(.enrolledTwice))
         case .notSetUp: return finish(.failed(.enrolmentBroken))
         case .noKeys: signed = kept.known?.signed ?? []
         case .conflict:
@@ -46,6 +49,16 @@ extension AccountKeysStateMachine {
             return finish(.failed(error == .newer ? .newer : .enrolmentBroken))
         }
     }
+    /// Whether the newest of some statements, of a branch of this device's chain, lists a device that was removed as far
+    /// as this one knows: its person would be given the keys again.
+    func isRemovedHere(anyOf rival: [SignedStatement]) -> Bool {
+        guard let known = kept.known?.chain, let last = rival.last?.statement,
+            rival.first?.statement.hash == known.first.hash
+        else { return false }
+        let removed = Set(known.statements.flatMap { $0.devices.map(\.keys) }).subtracting(known.last.devices.map(\.keys))
+        return last.devices.contains { removed.contains($0.keys) }
+    }
+
     /// Whether a person's word is enough to give up what this device knows for what the server shows.
     ///
     /// It is where the account began anew. Of two branches of one chain, the other must not be able to come from those

@@ -152,8 +152,8 @@ struct KeyFolder: Sendable {
     }
 
     private static let remedy =
-        "put the whole folder back from a backup; if there is none, move it away, and let this device in anew with the "
-        + "account's recovery code"
+        "put the whole folder back from a backup; if there is none, move it away, and let this device in anew on "
+        + "another device, or with the account's recovery code"
 }
 
 /// Why a key folder can't be used: a sentence that says what to do.

@@ -11,17 +11,28 @@ extension CKDatabase {
     /// A server that shows fewer keys gets the others back without that, and a zone that was deleted and made anew has
     /// new ones.
     ///
+    /// When to call it: ``CKContainer/encryptionStatus()`` is `available`, and a save of an encrypted value fails with
+    /// `accountTemporarilyUnavailable` all the same.
+    ///
+    /// - Returns: Whether there was anything to decide.
     /// - Throws: `invalidArguments` for a zone of another database than the account's private one; `zoneNotFound`;
     ///   `limitExceeded` where the zone's keys have branched 15 times; `accountTemporarilyUnavailable` where this device
-    ///   does not have the account's keys, or what the server shows is not made by the account's devices, or is of an
-    ///   earlier zone of this name; what calls to the server throw.
-    public func acceptEncryptionKeys(of zoneID: CKRecordZone.ID) async throws(CKError) {
-        let problem = databaseScope == .private ? problem(of: zoneID) : "its owner's devices make its encryption keys"
+    ///   does not have the account's keys, or what the server shows is not made by the account's devices, is of an
+    ///   earlier zone of this name, or says otherwise whether the zone's files are encrypted; what calls to the server
+    ///   throw.
+    @discardableResult
+    public func acceptEncryptionKeys(of zoneID: CKRecordZone.ID) async throws(CKError) -> Bool {
+        let problem: String? =
+            switch databaseScope {
+            case .private: problem(of: zoneID)
+            case .shared: "its owner's devices make them"
+            case .public: "nothing is encrypted in the public database"
+            }
         if let problem {
             throw CKError(
                 .invalidArguments, message: "zone \(zoneID.zoneName.quotedName) can't have its keys accepted: \(problem)")
         }
         let account = core.account
-        try await account.encryptedZones.accept(zoneID.zoneName, for: account, callOptions)
+        return try await account.encryptedZones.accept(zoneID.zoneName, for: account, callOptions)
     }
 }

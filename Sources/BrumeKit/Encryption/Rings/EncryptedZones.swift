@@ -77,11 +77,15 @@ final class EncryptedZones: Sendable {
 
     /// Goes on with what the server shows for a zone's keys, where this device knows other ones.
     ///
+    /// - Returns: Whether they were other ones.
     /// - Throws: The same as ``keysForWriting(zone:isStale:for:_:)``.
-    func accept(_ zone: String, for account: AccountBinding, _ options: CallOptions) async throws(CKError) {
+    func accept(_ zone: String, for account: AccountBinding, _ options: CallOptions) async throws(CKError) -> Bool {
         try await turns.run { () async throws(CKError) in
+            let before = try await driver.kept(zone, for: account).known?.endedBranches.count ?? 0
             let found = try await driver.run(.accept, zone: zone, asksServer: true, for: account, options)
-            if let found { _ = remember(ZoneKeys(found.ring, of: found.identity), zone: zone) }
+            guard let found else { return false }
+            _ = remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
+            return found.ring.endedBranches.count > before
         }
     }
 

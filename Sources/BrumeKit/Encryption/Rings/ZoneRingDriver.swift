@@ -67,8 +67,8 @@ struct ZoneRingDriver: Sendable {
 
     private func identity(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Identity? {
         switch goal {
-        case .read: try await account.keys.identityIfAny(for: account)
-        case .write, .writePerZone, .accept: try await account.keys.identity(for: account)
+        case .read, .accept: try await account.keys.identityIfAny(for: account)
+        case .write, .writePerZone: try await account.keys.identity(for: account)
         }
     }
 
