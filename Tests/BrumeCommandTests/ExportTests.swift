@@ -57,7 +57,7 @@ struct ExportLineTests {
         var record = Record(system: SystemFields(name: "a", type: "Note", parent: "b"))
         record.fields = ["n": .int64(1)]
         let lines: [ExportLine] = [
-            .header, .zone("Z"), .record(zone: "Z", record), .deletion(zone: "Z", name: "c"),
+            .header(isDecrypted: false), .zone("Z"), .record(zone: "Z", record), .deletion(zone: "Z", name: "c"),
             .end(zones: 1, records: 1),
         ]
         func read(_ lines: [ExportLine]) throws -> [ExportLine] {

@@ -41,6 +41,12 @@ enum ImportCommand {
             an export exactly as they were, with change tags and dates of their own. Records that it doesn't hold \
             stay.
             """,
+            """
+            An export that was made with --decrypt holds encrypted values in the clear, and its import encrypts them \
+            again. That needs a device that has the account's keys; where the account has none, it makes them. \
+            Elsewhere records with encrypted fields are not saved (exit code 1). Encrypted files are saved only in \
+            zones whose files are encrypted.
+            """,
             CommandOptions.clientNote,
         ],
         examples: [
@@ -95,15 +101,27 @@ enum ImportCommand {
         let path = invocation.arguments[0]
         // Fails soon when there is no server.
         let context = try await ClientContext(invocation)
-        let session = try ClientSession.unshared(ClientContext.configuration(invocation))
+        let configuration = try ClientContext.configuration(invocation)
+        let session = try ClientSession.unshared(configuration)
         let data = try FileBytes.read(path)
         let reader = try ExportReader(data)
         let assets = ImportAssets(invocation.text("assets") ?? ExportAssets.folder(of: path), to: context.database)
-        var importer = ExportImporter(session: session, targetZone: zone, assets: assets)
+        let makesKeys =
+            reader.isDecrypted ? try await context.container.encryptionStatus() == .notSetUp : false
+        let name = try CommandOptions.containerName(invocation)
+        let encrypting = EncryptingImporter(assets) { encryptsAssets in
+            var configuration = configuration
+            configuration.encryptsAssets = encryptsAssets
+            return CKContainer(identifier: name, configuration: configuration).privateCloudDatabase
+        }
+        var importer = ExportImporter(session: session, targetZone: zone, assets: assets, encrypting: encrypting)
         let started = MonotonicClock.nowNanoseconds
         let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
         try await importer.run(reader) { offset, saved in reporter.advance(to: offset, count: saved) }
         reporter.finish()
+        if makesKeys, try await context.container.encryptionStatus() == .available {
+            Terminal.printError("brume: \(KeyText.keysWereMade)")
+        }
         return report(
             saved: importer.saved, failed: importer.failureCount,
             problems: importer.failures.map { (line: $0.line, message: "\($0.name): \($0.message)") },

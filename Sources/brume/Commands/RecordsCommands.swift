@@ -130,9 +130,7 @@ enum RecordsCommands {
             Terminal.print("saved \(saved.recordID.recordName), tag \(saved.recordChangeTag ?? "")")
         }
         if makesKeys {
-            Terminal.printError(
-                "brume: the account has encryption keys now, on this device alone. Print the recovery code with brume "
-                    + "key code, and write it down: without it encrypted values are lost with the device")
+            Terminal.printError("brume: \(KeyText.keysWereMade)")
         }
         return .done
     }

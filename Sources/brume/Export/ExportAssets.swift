@@ -58,6 +58,33 @@ final class ExportAssets {
         }
     }
 
+    /// Fetches an encrypted asset, and writes the plain file.
+    ///
+    /// - Returns: The asset that the export names, with the checksum and the size of the plain file.
+    /// - Throws: `assetNotAvailable` where the server does not have it, or where it is damaged.
+    func takeFile(
+        of opened: OpenedRecord, in zoneID: CKRecordZone.ID, key: String, index: Int, _ asset: Asset
+    ) async throws(CKError) -> Asset {
+        let file = try await database.file(of: opened, in: zoneID, key: key, index: index)
+        let incoming = partial + "/incoming"
+        do {
+            try FileSystem.makeDirectory(partial)
+            try? FileSystem.remove(incoming)
+            let (checksum, count) = try FileChecksum.copying(file.fileURL?.path ?? "", to: incoming)
+            let target = partial + "/" + checksum.description
+            if FileSystem.exists(target) {
+                try FileSystem.remove(incoming)
+            } else {
+                try FileSystem.rename(incoming, to: target)
+                fileCount += 1
+                byteCount += count
+            }
+            return Asset(checksum: checksum, byteCount: UInt64(count), generation: asset.generation)
+        } catch {
+            throw CKError(.internalError, message: "\(incoming) can't be written: \(error)")
+        }
+    }
+
     private func copy(_ asset: CKAsset, to target: String) throws(CKError) {
         do {
             try FileSystem.makeDirectory(partial)
@@ -88,46 +115,6 @@ final class ExportAssets {
 
     /// Removes what was written.
     func discard() { try? FileSystem.removeTree(partial) }
-}
-
-/// Uploads the contents of an export's assets, each once for a zone.
-struct ImportAssets {
-    private let folder: String
-    private let database: CKDatabase
-    private var uploaded: [String: [AssetChecksum: Asset]] = [:]
-
-    init(_ folder: String, to database: CKDatabase) {
-        self.folder = FolderCopier.path(folder)
-        self.database = database
-    }
-
-    /// The record with assets that its save may name.
-    ///
-    /// - Throws: ``ValueError`` where a content is missing, or another one than it is named; errors of the server.
-    mutating func uploaded(_ record: Record, to zone: String) async throws -> Record {
-        var record = record
-        for (key, value) in record.fields where !value.assets.isEmpty {
-            var assets: [Asset] = []
-            for asset in value.assets { assets.append(try await uploaded(asset, to: zone)) }
-            record.fields[key] = value.naming(assets)
-        }
-        return record
-    }
-
-    private mutating func uploaded(_ asset: Asset, to zone: String) async throws -> Asset {
-        if let known = uploaded[zone]?[asset.checksum] { return known }
-        let path = folder + "/" + asset.checksum.description
-        guard FileSystem.exists(path) else {
-            throw ValueError(message: "the content of an asset is missing: there is no file \(path)")
-        }
-        let zoneID = zone == Names.defaultZone ? CKRecordZone.ID.default : CKRecordZone.ID(zoneName: zone)
-        let made = try await database.upload(URL(fileURLWithPath: path), to: zoneID)
-        guard made.checksum == asset.checksum else {
-            throw ValueError(message: "\(path) holds another content than it is named by: it was changed, or damaged")
-        }
-        uploaded[zone, default: [:]][asset.checksum] = made
-        return made
-    }
 }
 
 extension Record {

@@ -6,6 +6,9 @@ internal import BrumeModel
 /// It takes two rounds, because a parent has to exist before its children name it, and an export is not in that order:
 /// first all records without new parents, then only the parents. Requests are sent one after the other, so that a later
 /// line of a record counts. The names of records with parents are held in memory until the end.
+///
+/// Encrypted fields that an export holds in the clear are encrypted again, and saved before the others of their record:
+/// where they can't be encrypted, the record stays as it was.
 struct ExportImporter {
     /// The number of failed records that are kept to be shown; the rest is counted.
     private static let failuresLimit = 1_000
@@ -19,6 +22,13 @@ struct ExportImporter {
     private struct Item {
         let line: Int
         let record: Record
+        /// Encrypted fields in the clear.
+        let opened: [String: FieldValue]
+
+        var estimatedRequestBytes: Int {
+            // Encryption adds a header, a nonce, a tag and padding.
+            opened.values.reduce(record.estimatedRequestBytes) { $0 + 160 + $1.estimatedRequestBytes * 17 / 16 }
+        }
     }
 
     private struct Key: Hashable {
@@ -44,6 +54,7 @@ struct ExportImporter {
     private let targetZone: String?
 
     private var assets: ImportAssets
+    private var encrypting: EncryptingImporter
     private(set) var saved = 0
     private(set) var failures: [Failure] = []
     private(set) var failureCount = 0
@@ -53,10 +64,11 @@ struct ExportImporter {
     private var pending: Set<String> = []
     private var parents: [Key: Parent] = [:]
 
-    init(session: ClientSession, targetZone: String?, assets: ImportAssets) {
+    init(session: ClientSession, targetZone: String?, assets: ImportAssets, encrypting: EncryptingImporter) {
         self.session = session
         self.targetZone = targetZone
         self.assets = assets
+        self.encrypting = encrypting
     }
 
     mutating func run(_ reader: ExportReader, progress: (_ offset: Int, _ saved: Int) -> Void) async throws {
@@ -64,7 +76,7 @@ struct ExportImporter {
         while let line = try reader.next() {
             switch line {
             case .header, .end: break
-            case .zone(let name):
+            case .zone(let name, let encryptsAssets):
                 try await flush()
                 zoneCount += 1
                 if targetZone != nil, zoneCount > 1 {
@@ -73,13 +85,14 @@ struct ExportImporter {
                         hint: "leave --zone out, or export one zone")
                 }
                 zone = targetZone ?? name
+                encrypting.begin(zone, encryptsAssets: encryptsAssets)
                 // The default zone exists and can't be made.
                 if zone == Names.defaultZone { continue }
                 let result = try await session.modifyZones(
                     ModifyZonesRequest(database: .private, saves: [ZoneID(name: zone)], operationID: Self.operationID())
                 )
                 for save in result.saves { _ = try save.get() }
-            case .record(_, var record):
+            case .record(_, var record, let opened):
                 // A user record's fields go into the user record of the importing account.
                 if record.system.type == Names.userRecordType, let user = try await session.welcome().userRecordName {
                     record.system.name = user
@@ -90,7 +103,7 @@ struct ExportImporter {
                     note(reader.line, record.system.name, error.message)
                     continue
                 }
-                try await add(Item(line: reader.line, record: record))
+                try await add(Item(line: reader.line, record: record, opened: opened))
             case .deletion(_, let name):
                 try await flush()
                 parents[Key(zone: zone, name: name)] = nil
@@ -99,7 +112,7 @@ struct ExportImporter {
             progress(reader.offset, saved)
         }
         try await flush()
-        try await setParents()
+        if reader.isDecrypted { try await setStampedParents() } else { try await setParents() }
     }
 
     private mutating func add(_ item: Item) async throws {
@@ -110,7 +123,7 @@ struct ExportImporter {
         parents[Key(zone: zone, name: name)] = item.record.system.parent.map {
             Parent(line: item.line, type: item.record.system.type, parent: $0, stamp: item.record.system.stamp)
         }
-        if let batch = filler.add(item, bytes: item.record.estimatedRequestBytes) {
+        if let batch = filler.add(item, bytes: item.estimatedRequestBytes) {
             pending = [name]
             try await save(batch)
         }
@@ -123,13 +136,27 @@ struct ExportImporter {
 
     // MARK: Requests
 
-    private mutating func save(_ batch: [Item]) async throws {
+    private mutating func save(_ all: [Item]) async throws {
+        var batch = all
+        let marked = batch.filter { !$0.opened.isEmpty }.map {
+            EncryptingImporter.Item(
+                name: $0.record.system.name, type: $0.record.system.type, parent: $0.record.system.parent,
+                fields: $0.opened)
+        }
+        if !marked.isEmpty {
+            let refused = try await encrypting.save(marked)
+            for item in batch {
+                if let message = refused[item.record.system.name] { note(item.line, item.record.system.name, message) }
+            }
+            batch.removeAll { refused[$0.record.system.name] != nil }
+        }
         if batch.isEmpty { return }
         let existing = try await existing(batch.map(\.record.system.name))
         let places = zip(batch, existing).map { item, known in
             let system = item.record.system
             var fields: DecodedFields = item.record.fields.mapValues { .some($0) }
-            for key in known.map({ Array($0.fields.keys) }) ?? [] where fields[key] == nil { fields[key] = .some(nil) }
+            for key in known.map({ Array($0.fields.keys) }) ?? []
+            where fields[key] == nil && item.opened[key] == nil { fields[key] = .some(nil) }
             // The exported parent is set when all records exist; a different one is removed now.
             let keepsParent = known?.system.parent == nil || known?.system.parent == system.parent
             return Place(
@@ -234,6 +261,20 @@ struct ExportImporter {
         }
     }
 
+    /// The same for an export with encrypted fields in the clear. A parent puts a record into another tree: the record
+    /// is stamped, and its values are encrypted again.
+    private mutating func setStampedParents() async throws {
+        let failed = Set(failures.map(\.line))
+        let byZone = Dictionary(grouping: parents.filter { !failed.contains($0.value.line) }, by: \.key.zone)
+        for (name, entries) in byZone.sorted(by: { $0.key < $1.key }) {
+            let parents = Dictionary(uniqueKeysWithValues: entries.map { ($0.key.name, $0.value.parent) })
+            let lines = Dictionary(uniqueKeysWithValues: entries.map { ($0.key.name, $0.value.line) })
+            let refused = try await encrypting.setParents(parents, in: name)
+            for (name, message) in refused.sorted(by: { $0.key < $1.key }) { note(lines[name] ?? 0, name, message) }
+            saved -= refused.count
+        }
+    }
+
     private mutating func note(_ line: Int, _ name: String, _ error: ServiceError) { note(line, name, error.message) }
 
     private mutating func note(_ line: Int, _ name: String, _ message: String) {
@@ -245,35 +286,5 @@ struct ExportImporter {
     private static func operationID() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-    }
-}
-
-extension Record {
-    /// An estimate of the bytes that the record takes in a request.
-    fileprivate var estimatedRequestBytes: Int {
-        fields.reduce(64 + system.name.utf8.count + system.type.utf8.count) { sum, field in
-            sum + 16 + field.key.utf8.count + field.value.estimatedRequestBytes
-        }
-    }
-}
-
-extension FieldValue {
-    fileprivate var estimatedRequestBytes: Int {
-        switch self {
-        case .string(let text): text.utf8.count
-        case .bytes(let bytes): bytes.count
-        case .strings(let list): list.reduce(0) { $0 + $1.utf8.count + 4 }
-        case .bytesList(let list): list.reduce(0) { $0 + $1.count + 4 }
-        case .int64s(let list): list.count * 11
-        case .doubles(let list), .dates(let list): list.count * 10
-        case .locations(let list): list.count * 80
-        case .references(let list): list.reduce(0) { $0 + $1.recordName.utf8.count + 8 }
-        case .location: 80
-        case .reference(let reference): reference.recordName.utf8.count + 8
-        case .int64, .double, .date, .emptyList: 12
-        case .asset(let asset): 64 + asset.receipt.count
-        case .assets(let list): list.reduce(0) { $0 + 64 + $1.receipt.count }
-        case .encrypted(let value): value.assets.reduce(value.bytes.count + 4) { $0 + 64 + $1.receipt.count }
-        }
     }
 }

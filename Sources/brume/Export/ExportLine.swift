@@ -17,31 +17,51 @@ internal import Foundation
 /// record gets its own change tag, dates and users. The last line confirms that nothing is missing.
 ///
 /// A field is text, a whole number (a 64-bit integer), or an object that names its type; see `FieldValue+Export.swift`.
+///
+/// An export with encrypted values in the clear (`--decrypt`) has another header, and its zones say whether the files
+/// of their records are encrypted:
+///
+/// ```
+/// {"brume":"export","version":2,"database":"private","decrypted":true}
+/// {"zone":"Notes","encryptsAssets":true}
+/// ```
+///
+/// Its version is another one so that an older reader refuses it at once: that reader would save all records up to the
+/// first value that it doesn't know, and then fail. Records have no stamps there, since these belong to the keys of the
+/// zone that was exported; an import makes new ones.
 enum ExportLine: Equatable, Sendable {
     static let version: Int64 = 1
+    /// The version of exports with encrypted values in the clear.
+    static let decryptedVersion: Int64 = 2
 
-    case header
-    case zone(String)
-    case record(zone: String, Record)
+    case header(isDecrypted: Bool)
+    case zone(String, encryptsAssets: Bool = false)
+    /// `opened` has the record's encrypted fields in the clear, which are not among its other fields.
+    case record(zone: String, Record, opened: [String: FieldValue] = [:])
     case deletion(zone: String, name: String)
     case end(zones: Int, records: Int)
 
     var json: JSONValue {
         switch self {
-        case .header:
-            return .object([
-                ("brume", .string("export")), ("version", .integer(Self.version)), ("database", .string("private")),
-            ])
-        case .zone(let zone): return .object([("zone", .string(zone))])
-        case .record(let zone, let record):
+        case .header(let isDecrypted):
+            return .object(
+                [
+                    ("brume", .string("export")),
+                    ("version", .integer(isDecrypted ? Self.decryptedVersion : Self.version)),
+                    ("database", .string("private")),
+                ] + (isDecrypted ? [("decrypted", .bool(true))] : []))
+        case .zone(let zone, let encryptsAssets):
+            return .object(
+                [("zone", .string(zone))] + (encryptsAssets ? [("encryptsAssets", .bool(true))] : []))
+        case .record(let zone, let record, let opened):
             let system = record.system
             var members: [(key: String, value: JSONValue)] = [
                 ("zone", .string(zone)), ("name", .string(system.name)), ("type", .string(system.type)),
             ]
             if let parent = system.parent { members.append(("parent", .string(parent))) }
             if !system.stamp.isEmpty { members.append(("stamp", .string(Data(system.stamp).base64EncodedString()))) }
-            members.append(
-                ("fields", .object(record.fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value.exported) })))
+            let fields = record.fields.mapValues(\.exported).merging(opened.mapValues(\.exportedOpened)) { $1 }
+            members.append(("fields", .object(fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })))
             members.append(
                 (
                     "system",
@@ -64,37 +84,49 @@ enum ExportLine: Equatable, Sendable {
 
     init(_ json: JSONValue) throws(ValueError) {
         if json["brume"] == .string("export") {
-            guard json["version"] == .integer(Self.version) else {
-                throw ValueError(message: "the export is of another version; this brume reads version \(Self.version)")
+            switch (json["version"], json["decrypted"]) {
+            case (.integer(Self.version)?, nil): self = .header(isDecrypted: false)
+            case (.integer(Self.decryptedVersion)?, .bool(true)?): self = .header(isDecrypted: true)
+            default:
+                throw ValueError(
+                    message: "the export is of another version; this brume reads versions \(Self.version) and "
+                        + "\(Self.decryptedVersion)")
             }
-            self = .header
         } else if json["end"] == .bool(true), case .integer(let zones)? = json["zones"],
             case .integer(let records)? = json["records"]
         {
             self = .end(zones: Int(clamping: zones), records: Int(clamping: records))
         } else if let zone = json["zone"]?.text {
             guard let name = json["name"]?.text else {
-                self = .zone(zone)
+                self = .zone(zone, encryptsAssets: json["encryptsAssets"] == .bool(true))
                 return
             }
             if json["deleted"] == .bool(true) {
                 self = .deletion(zone: zone, name: name)
             } else {
-                self = .record(zone: zone, try Self.record(json, name: name))
+                let (record, opened) = try Self.record(json, name: name)
+                self = .record(zone: zone, record, opened: opened)
             }
         } else {
             throw ValueError(message: "this is no line of an export")
         }
     }
 
-    private static func record(_ json: JSONValue, name: String) throws(ValueError) -> Record {
+    private static func record(
+        _ json: JSONValue, name: String
+    ) throws(ValueError) -> (Record, opened: [String: FieldValue]) {
         guard let type = json["type"]?.text, case .object(let members)? = json["fields"] else {
             throw ValueError(message: "\(name): a record has a type and fields")
         }
         var record = Record(system: SystemFields(name: name, type: type, parent: json["parent"]?.text))
+        var opened: [String: FieldValue] = [:]
         for (key, value) in members {
             do throws(ValueError) {
-                record.fields[key] = try FieldValue(exported: value)
+                if let plain = try FieldValue.exportedOpened(value) {
+                    opened[key] = plain
+                } else {
+                    record.fields[key] = try FieldValue(exported: value)
+                }
             } catch {
                 throw ValueError(message: "\(name), \(key): \(error.message)")
             }
@@ -114,6 +146,6 @@ enum ExportLine: Equatable, Sendable {
         record.system.createdMilliseconds = integer("createdMilliseconds")
         record.system.modifier = json["system"]?["modifier"]?.text ?? ""
         record.system.modifiedMilliseconds = integer("modifiedMilliseconds")
-        return record
+        return (record, opened)
     }
 }

@@ -7,6 +7,8 @@ final class ExportReader {
     private var zones: Set<String> = []
     private var recordLines = 0
     private var hasEnded = false
+    /// Whether the export holds encrypted values in the clear.
+    private(set) var isDecrypted = false
     /// The number of the line that was read last.
     private(set) var line = 0
 
@@ -16,9 +18,10 @@ final class ExportReader {
         // Contiguous and unchanged as long as this object keeps it.
         storage = NSData(data: data)
         parser = JSONParser(UnsafeRawBufferPointer(start: storage.bytes, count: storage.length))
-        guard try next(isFirst: true) == .header else {
+        guard case .header(let isDecrypted) = try next(isFirst: true) else {
             throw RowError(line: 1, message: "this is no export; brume export makes one")
         }
+        self.isDecrypted = isDecrypted
     }
 
     /// The next zone, record or deletion; nil after the last one. Any error ends the reading: an export is complete, or
@@ -28,12 +31,19 @@ final class ExportReader {
         let value = try next(isFirst: false)
         switch value {
         case .header: throw RowError(line: line, message: "a second export begins")
-        case .zone(let zone): zones.insert(zone)
-        case .record(let zone, _), .deletion(let zone, _):
+        case .zone(let zone, _): zones.insert(zone)
+        case .record(let zone, _, _), .deletion(let zone, _):
             guard zones.contains(zone) else {
                 throw RowError(line: line, message: "the zone \(zone) has no line before its records")
             }
-            if case .record = value { recordLines += 1 }
+            if case .record(_, _, let opened) = value {
+                recordLines += 1
+                guard isDecrypted || opened.isEmpty else {
+                    throw RowError(
+                        line: line,
+                        message: "an encrypted value is in the clear here, and the first line says that none is")
+                }
+            }
         case .end(let zoneCount, let recordCount):
             guard zoneCount == zones.count, recordCount == recordLines else {
                 throw RowError(

@@ -15,12 +15,15 @@ internal import Foundation
 /// | asset, whose content is a file beside the export, named by the checksum | `{"asset": {"checksum": "SHA-256 in hexadecimal digits", "byteCount": 5, "generation": "16 hexadecimal digits"}}` |
 /// | value that a device encrypted, with the type of what is inside | `{"encrypted": "LIST<STRING>", "bytes": "base64"}`; an empty list of an unknown type: `"LIST"` |
 /// | asset that a device encrypted, or a list of these; each content is a file beside the export, as encrypted | `{"encrypted": "ASSET", "bytes": "base64", "assets": [{"checksum": …, "byteCount": …, "generation": …}]}` |
+/// | value that a device encrypted, in the clear, with its type | `{"encrypted": "LIST<STRING>", "value": {"strings": […]}}` |
+/// | asset that a device encrypted, or a list of these, in the clear; each content is the plain file, named by its own checksum | `{"encrypted": "ASSET", "value": {"asset": {…}}}` |
 /// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`, `{"assets": […]}`; without elements `{"list": []}` |
 ///
 /// Numbers are written with as many digits as restore the same bits. An infinity or a NaN, which JSON can't express, is
 /// written as its bit pattern in text: `"0x7ff8000000000000"`. Elements of lists are written like the values inside the
 /// objects. An encrypted value opens only where it was encrypted: for the account, container, environment, zone, record
-/// and field that it came from, while the zone has not been deleted.
+/// and field that it came from, while the zone has not been deleted. Values in the clear are only in exports that were
+/// made with `--decrypt`, and are encrypted again where they are imported.
 extension FieldValue {
     var exported: JSONValue {
         switch self {
@@ -66,6 +69,34 @@ extension FieldValue {
             self = try Self.tagged(key, value)
         default: throw Self.unknown
         }
+    }
+
+    /// A value that was encrypted, in the clear and marked as such.
+    ///
+    /// The value must be of a kind that can be encrypted.
+    var exportedOpened: JSONValue {
+        guard let type = typeTextWhenEncrypted else { preconditionFailure("a value is exported that nobody encrypted") }
+        return .object([("encrypted", .string(type)), ("value", exported)])
+    }
+
+    /// Reads a value that was encrypted and is in the clear; nil for any other value of an export.
+    static func exportedOpened(_ json: JSONValue) throws(ValueError) -> FieldValue? {
+        guard case .object(let members) = json, let type = json["encrypted"], let content = json["value"] else {
+            return nil
+        }
+        guard members.count == 2, let type = type.text else { throw unknown }
+        let value = try FieldValue(exported: content)
+        guard value.typeTextWhenEncrypted == type else {
+            throw ValueError(message: "the value inside is not of the type \(type), which it is said to be")
+        }
+        return value
+    }
+
+    /// How the schema language spells its type where it is encrypted; nil for a value that never is.
+    private var typeTextWhenEncrypted: String? {
+        let kind = FieldKind(self)
+        guard kind.encrypted != nil, EncryptedValue.mayHave(assetCount: assets.count, kind: kind) else { return nil }
+        return EncryptedValue(kind, [], assets: assets).plainTypeText
     }
 
     private static let unknown = ValueError(

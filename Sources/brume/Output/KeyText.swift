@@ -45,6 +45,11 @@ enum KeyText {
         }
     }
 
+    /// What to do once a save has made the account's keys.
+    static let keysWereMade =
+        "the account has encryption keys now, on this device alone. Print the recovery code with brume key code, and "
+        + "write it down: without it encrypted values are lost with the device"
+
     static func json(_ status: CKContainer.EncryptionStatus) -> JSONValue {
         switch status {
         case .available: .object([("status", .string("available"))])

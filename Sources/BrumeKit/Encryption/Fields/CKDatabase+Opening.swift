@@ -166,7 +166,7 @@ extension Record {
 
 extension CKError {
     /// Why values stay closed after keys were asked for in vain; nil for what the whole operation fails with.
-    fileprivate var unreadableReason: CKRecord.UnreadableReason? {
+    var unreadableReason: CKRecord.UnreadableReason? {
         switch code {
         case .accountTemporarilyUnavailable, .unknownItem: .noKeys
         // The device's files, or the server's answer, are not what they should be: the status says more.
