@@ -8,7 +8,8 @@ enum CommandTable {
             CertsCommand.definition,
         ] + AccountCommands.definitions + ContainersCommands.definitions + SchemaCommands.definitions
         + ZonesCommands.definitions
-        + RecordsCommands.definitions + ShareCommands.definitions + KeyCommands.definitions + [
+        + RecordsCommands.definitions + ShareCommands.definitions + KeyCommands.definitions
+        + KeyCommands.enrolmentDefinitions + [
             QueryCommands.query,
             QueryCommands.explain,
             ChangesCommand.definition,

@@ -21,7 +21,8 @@ struct EnrolmentCommandTests {
             errorPath = server.folder.path + "/errors-\(UUID().uuidString)"
             process = try ChildProcess(
                 executable: CommandRun.executable, arguments: words,
-                environment: CommandRun.clean(server.environment().merging(["BRUME_STATE": server.folder.file(device)]) { $1 }),
+                environment: CommandRun.clean(
+                    server.environment().merging(["BRUME_STATE": server.folder.file(device)]) { $1 }),
                 errors: .file(errorPath))
         }
 
@@ -42,7 +43,9 @@ struct EnrolmentCommandTests {
             return (status, errors)
         }
 
-        var errors: String { String(decoding: FileManager.default.contents(atPath: errorPath) ?? Data(), as: UTF8.self) }
+        var errors: String {
+            String(decoding: FileManager.default.contents(atPath: errorPath) ?? Data(), as: UTF8.self)
+        }
     }
 
     private func run(_ device: String, _ words: String..., input: String = "") throws -> CommandRun {
@@ -116,7 +119,8 @@ struct EnrolmentCommandTests {
         #expect(fifth.status == ExitCode.failed.rawValue && fifth.errors.contains("ten minutes"), "\(fifth.errors)")
         #expect(try run("desk", "key", "approve", "--list").output.count == 4)
         for digits in digits { #expect(try run("desk", "key", "approve", digits, "--reject").status == 0) }
-        #expect(try run("desk", "key", "approve", "--list").output == ["no device asks for the account's encryption keys"])
+        #expect(
+            try run("desk", "key", "approve", "--list").output == ["no device asks for the account's encryption keys"])
         for session in sessions { #expect(session.end().status == ExitCode.notFound.rawValue) }
     }
 
@@ -145,7 +149,8 @@ struct EnrolmentCommandTests {
     @Test("what can't be done says what to do instead")
     func refused() throws {
         let early = try run("bag", "key", "enrol")
-        #expect(early.status == ExitCode.notFound.rawValue && early.errors.contains("brume key code"), "\(early.errors)")
+        #expect(
+            early.status == ExitCode.notFound.rawValue && early.errors.contains("brume key code"), "\(early.errors)")
         try makeKeys()
         let none = try run("desk", "key", "approve")
         #expect(none.status == ExitCode.notFound.rawValue && none.errors.contains("brume key enrol"), "\(none.errors)")

@@ -90,7 +90,8 @@ struct OutlineTests {
         }
     }
 
-    @Test("say of a ring's entry its ring, number and owner, whether it is closed, and whether assets are plain") func entries() throws {
+    @Test("say of a ring's entry its ring, number and owner, whether it is closed, and whether assets are plain")
+    func entries() throws {
         let house = try Household("_ann", "_ben")
         var chains = [try house.begun(house.draft(house["_ben"].member(.writer)))]
         chains.append(try house.next(chains[0], by: "_ben"))

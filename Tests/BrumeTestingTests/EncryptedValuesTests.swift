@@ -96,7 +96,11 @@ struct EncryptedValuesTests {
             let refused = server.calls(.modifyRecords).filter { $0.description.contains("1 of them failed") }
             #expect(refused.count == 2 && server.calls(.uploadAsset).count == 1, "\(server.calls())")
             let codes = delegate.events.flatMap { event -> [CKError.Code] in
-                if case .sentRecordZoneChanges(let sent) = event { sent.failedRecordSaves.map(\.error.code) } else { [] }
+                if case .sentRecordZoneChanges(let sent) = event {
+                    sent.failedRecordSaves.map(\.error.code)
+                } else {
+                    []
+                }
             }
             #expect(codes == [.accountTemporarilyUnavailable, .accountTemporarilyUnavailable])
         }

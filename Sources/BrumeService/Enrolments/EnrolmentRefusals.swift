@@ -30,7 +30,8 @@ enum EnrolmentRefusals {
     static func tooMany(_ count: Int, millisecondsLeft: UInt64) -> ServiceError {
         limited(
             "\(count) devices of this account wait to be let in, which is the limit; end one of their enrolments on"
-                + " a device that has the keys, or wait until the oldest is over: ten minutes at most", millisecondsLeft)
+                + " a device that has the keys, or wait until the oldest is over: ten minutes at most", millisecondsLeft
+        )
     }
 
     static func tooManyOfAccount(_ count: Int, millisecondsLeft: UInt64) -> ServiceError {

@@ -23,7 +23,8 @@ extension KeyCommands {
             ["key", "approve"], "let in a device that asks for the keys",
             arguments: [
                 ArgumentDefinition(
-                    "REQUEST", "the eight hexadecimal digits that the new device shows, if several ask", isOptional: true)
+                    "REQUEST", "the eight hexadecimal digits that the new device shows, if several ask",
+                    isOptional: true)
             ],
             options: [
                 OptionDefinition(
@@ -37,7 +38,11 @@ extension KeyCommands {
                 The new device is listed before it takes the keys: where you give it up in between, brume key remove \
                 takes it out again.
                 """, CommandOptions.clientNote,
-            ], examples: ["brume key approve", "brume key approve 1f09c3aa --name \"Anna's laptop\"", "brume key approve 1f09c3aa --reject"],
+            ],
+            examples: [
+                "brume key approve", "brume key approve 1f09c3aa --name \"Anna's laptop\"",
+                "brume key approve 1f09c3aa --reject",
+            ],
             body: .asynchronous(approve)),
     ]
 

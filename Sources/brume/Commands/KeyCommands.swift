@@ -93,7 +93,7 @@ enum KeyCommands {
                 code --replace makes a new one on a device that has the keys.
                 """, codeNote, CommandOptions.clientNote,
             ], body: .asynchronous(reset)),
-    ] + enrolmentDefinitions
+    ]
 
     private static func show(_ invocation: Invocation) async throws -> ExitCode {
         let status = try await ClientContext(invocation).container.encryptionStatus()
@@ -229,7 +229,8 @@ enum KeyCommands {
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object([("zone", .string(zone)), ("accepted", .bool(wasOther))]).line)
         } else if wasOther {
-            Terminal.print("zone \"\(word)\" has a new key, behind what the server shows; what this device knew is still read")
+            Terminal.print(
+                "zone \"\(word)\" has a new key, behind what the server shows; what this device knew is still read")
         } else {
             Terminal.print("nothing to decide: the server shows for zone \"\(word)\" what this device knows")
         }

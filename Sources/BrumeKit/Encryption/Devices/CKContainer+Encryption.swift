@@ -14,7 +14,8 @@ extension CKContainer {
         return EncryptionStatus(try await account.keys.run(.look, for: account).standing)
     }
 
-    /// Brume's addition: the devices that the account gives its encryption keys, in the order in which they were listed.
+    /// Brume's addition: the devices that the account gives its encryption keys, in the order in which they were
+    /// listed.
     ///
     /// None where the account has no keys. A device that does not have the keys sees how many there are, without names.
     ///

@@ -10,9 +10,9 @@ extension CKContainer {
     /// messages on, and gets no key by lying. The request ends after ten minutes; where the user leaves before, call
     /// ``Enrolment/cancel()``, since four can be open.
     ///
-    /// - Throws: `invalidArguments` where this device has the keys already; `unknownItem` where the account has none yet
-    ///   (``CKContainer/recoveryCode()`` makes them); `requestRateLimited` after three attempts within an hour that came
-    ///   to nothing, by this device's count or the server's, and while four requests of the account are open;
+    /// - Throws: `invalidArguments` where this device has the keys already; `unknownItem` where the account has none
+    ///   yet (``CKContainer/recoveryCode()`` makes them); `requestRateLimited` after three attempts within an hour that
+    ///   came to nothing, by this device's count or the server's, and while four requests of the account are open;
     ///   `notAuthenticated` without an account.
     public func requestEnrolment() async throws(CKError) -> Enrolment {
         let account = core.account
@@ -110,14 +110,16 @@ extension CKContainer {
         /// - Parameter code: As typed: small letters, spaces and hyphens don't matter, and the letters I, L and O count
         ///   as the digits that they look like.
         /// - Throws: `invalidArguments` for what can't be a code, which may be typed again, and for a wrong one, which
-        ///   ends the request (``isCode(_:)`` tells the two apart): somebody may stand between the devices. `unknownItem` where the request has ended.
-        ///   `accountTemporarilyUnavailable` where what the other device says and what the server shows do not fit, and
-        ///   where a device has the new keys that was removed as far as this one knows: remove it on the other device.
+        ///   ends the request (``isCode(_:)`` tells the two apart): somebody may stand between the devices.
+        ///   `unknownItem` where the request has ended. `accountTemporarilyUnavailable` where what the other device
+        ///   says and what the server shows do not fit, and where a device has the new keys that was removed as far as
+        ///   this one knows: remove it on the other device.
         public func confirm(_ code: String) async throws(CKError) {
             try await turns.run { () async throws(CKError) in
                 switch stage {
                 case .waiting:
-                    throw CKError(.invalidArguments, message: "no code was asked for yet: call code() first, and show it")
+                    throw CKError(
+                        .invalidArguments, message: "no code was asked for yet: call code() first, and show it")
                 case .opened(var machine, _, let shown):
                     guard EnrolmentCode.isOne(code) else { throw EnrolmentRequest.isNoCode }
                     try relay.checkTime()
@@ -146,8 +148,8 @@ extension CKContainer {
         /// them. For an app that checks what a person types.
         public static func isCode(_ text: String) -> Bool { EnrolmentCode.isOne(text) }
 
-        /// Ends the request. Does nothing where this device has the keys already; a ``confirm(_:)`` that is under way may
-        /// have them yet.
+        /// Ends the request. Does nothing where this device has the keys already; a ``confirm(_:)`` that is under way
+        /// may have them yet.
         public func cancel() async {
             let isOver = state.withLock { state in
                 if case .done = state.stage { return true }

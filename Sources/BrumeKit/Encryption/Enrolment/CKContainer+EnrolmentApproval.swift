@@ -9,10 +9,10 @@ extension CKContainer {
     /// Call it for a person who holds the other device and has begun this here. Where the task is cancelled, or the
     /// network fails while it waits, the request has ended.
     ///
-    /// - Throws: `unknownItem` where the request has ended; `serverRecordChanged` where another device answered it first;
-    ///   `requestRateLimited` after three attempts within an hour that came to nothing; `serverRejectedRequest` for a
-    ///   request that is none; `incompatibleVersion` for one of a newer version; as ``removeEncryptionDevice(_:)`` where
-    ///   this device does not have the keys.
+    /// - Throws: `unknownItem` where the request has ended; `serverRecordChanged` where another device answered it
+    ///   first; `requestRateLimited` after three attempts within an hour that came to nothing; `serverRejectedRequest`
+    ///   for a request that is none; `incompatibleVersion` for one of a newer version; as
+    ///   ``removeEncryptionDevice(_:)`` where this device does not have the keys.
     public func answer(_ request: EnrolmentRequest) async throws(CKError) -> EnrolmentApproval {
         let account = core.account
         let report = try await account.keys.run(.look, for: account)
@@ -101,8 +101,8 @@ extension CKContainer {
         /// - Returns: Six letters and digits, for the person to type into the new device.
         /// - Throws: `invalidArguments` for what can't be a code, which may be typed again, and for a wrong one, which
         ///   ends the request (``CKContainer/Enrolment/isCode(_:)`` tells the two apart); `unknownItem` where it has
-        ///   ended, and then the new device may be listed in vain, as the error says; `limitExceeded` where the account has 64 devices; else
-        ///   as ``CKContainer/removeEncryptionDevice(_:)``.
+        ///   ended, and then the new device may be listed in vain, as the error says; `limitExceeded` where the account
+        ///   has 64 devices; else as ``CKContainer/removeEncryptionDevice(_:)``.
         public func approve(_ code: String, deviceName: String) async throws(CKError) -> String {
             try await turns.run { () async throws(CKError) in
                 if case .opened(var machine) = stage {

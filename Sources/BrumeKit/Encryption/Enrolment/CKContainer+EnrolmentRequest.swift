@@ -10,8 +10,8 @@ extension CKContainer {
     /// device shows, ``answer(_:)`` the one that is theirs, and ``reject(_:)`` those that nobody knows of: four can be
     /// open. Nobody is told of new ones; ask every few seconds while the user looks at them.
     ///
-    /// - Throws: `unknownItem` where the account has no keys; `accountTemporarilyUnavailable` where this device does not
-    ///   have them; what calls to the server throw.
+    /// - Throws: `unknownItem` where the account has no keys; `accountTemporarilyUnavailable` where this device does
+    ///   not have them; what calls to the server throw.
     public func enrolmentRequests() async throws(CKError) -> [EnrolmentRequest] {
         let account = core.account
         let standing = try await account.keys.run(.look, for: account).standing
@@ -35,7 +35,8 @@ extension CKContainer {
     public struct EnrolmentRequest: Identifiable, Hashable, Sendable {
         let requestID: [UInt8]
         let commitment: [UInt8]
-        /// Whether a device has answered it, and no other one can: the new device begins anew where that came to nothing.
+        /// Whether a device has answered it, and no other one can: the new device begins anew where that came to
+        /// nothing.
         public let isAnswered: Bool
         /// How long the request had left when it was fetched.
         public let secondsLeft: TimeInterval

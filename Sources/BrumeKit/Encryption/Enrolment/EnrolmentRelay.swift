@@ -5,8 +5,8 @@ internal import BrumeProtocol
 struct EnrolmentRelay: Sendable {
     /// How often the server is asked whether the other device has answered.
     static let pauseMilliseconds: UInt64 = 1_000
-    /// How long a device goes on with an enrolment, whatever the server says: codes that are fixed can be guessed at for
-    /// as long.
+    /// How long a device goes on with an enrolment, whatever the server says: codes that are fixed can be guessed at
+    /// for as long.
     static let lifetimeMilliseconds: UInt64 = 600_000
 
     let account: AccountBinding

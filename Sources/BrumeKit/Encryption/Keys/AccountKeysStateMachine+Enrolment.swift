@@ -49,13 +49,14 @@ extension AccountKeysStateMachine {
             return finish(.failed(error == .newer ? .newer : .enrolmentBroken))
         }
     }
-    /// Whether the newest of some statements, of a branch of this device's chain, lists a device that was removed as far
-    /// as this one knows: its person would be given the keys again.
+    /// Whether the newest of some statements, of a branch of this device's chain, lists a device that was removed as
+    /// far as this one knows: its person would be given the keys again.
     func isRemovedHere(anyOf rival: [SignedStatement]) -> Bool {
         guard let known = kept.known?.chain, let last = rival.last?.statement,
             rival.first?.statement.hash == known.first.hash
         else { return false }
-        let removed = Set(known.statements.flatMap { $0.devices.map(\.keys) }).subtracting(known.last.devices.map(\.keys))
+        let removed = Set(known.statements.flatMap { $0.devices.map(\.keys) }).subtracting(
+            known.last.devices.map(\.keys))
         return last.devices.contains { removed.contains($0.keys) }
     }
 

@@ -4,9 +4,9 @@ extension CKDatabase {
     ///
     /// That is so after a restored backup, when devices changed the keys before and after it; or the server lies. Until
     /// a person has decided nothing is encrypted in the zone on this device, and saves fail with
-    /// `accountTemporarilyUnavailable`. Afterwards this device reads what was encrypted on either side, and the zone has
-    /// a new key, which no device has that was removed. Other devices read what was encrypted with the keys that ended
-    /// once this one has saved those records again. Does nothing where the two are the same.
+    /// `accountTemporarilyUnavailable`. Afterwards this device reads what was encrypted on either side, and the zone
+    /// has a new key, which no device has that was removed. Other devices read what was encrypted with the keys that
+    /// ended once this one has saved those records again. Does nothing where the two are the same.
     ///
     /// A server that shows fewer keys gets the others back without that, and a zone that was deleted and made anew has
     /// new ones.
@@ -16,10 +16,10 @@ extension CKDatabase {
     ///
     /// - Returns: Whether there was anything to decide.
     /// - Throws: `invalidArguments` for a zone of another database than the account's private one; `zoneNotFound`;
-    ///   `limitExceeded` where the zone's keys have branched 15 times; `accountTemporarilyUnavailable` where this device
-    ///   does not have the account's keys, or what the server shows is not made by the account's devices, is of an
-    ///   earlier zone of this name, or says otherwise whether the zone's files are encrypted; what calls to the server
-    ///   throw.
+    ///   `limitExceeded` where the zone's keys have branched 15 times; `accountTemporarilyUnavailable` where this
+    ///   device does not have the account's keys, or what the server shows is not made by the account's devices, is of
+    ///   an earlier zone of this name, or says otherwise whether the zone's files are encrypted; what calls to the
+    ///   server throw.
     @discardableResult
     public func acceptEncryptionKeys(of zoneID: CKRecordZone.ID) async throws(CKError) -> Bool {
         let problem: String? =
@@ -30,7 +30,8 @@ extension CKDatabase {
             }
         if let problem {
             throw CKError(
-                .invalidArguments, message: "zone \(zoneID.zoneName.quotedName) can't have its keys accepted: \(problem)")
+                .invalidArguments,
+                message: "zone \(zoneID.zoneName.quotedName) can't have its keys accepted: \(problem)")
         }
         let account = core.account
         return try await account.encryptedZones.accept(zoneID.zoneName, for: account, callOptions)

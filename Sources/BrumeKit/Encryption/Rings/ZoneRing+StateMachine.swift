@@ -267,7 +267,9 @@ struct ZoneRingStateMachine: Sendable {
     private mutating func accept(
         _ shown: [SignedRingEntry], ending head: RingEntry
     ) throws(EncryptionRefusal) -> Action {
-        guard let ring = kept.known, ring.endedBranches.count + 2 <= KeyLimits.ringBranchesMax else { return fail(.full) }
+        guard let ring = kept.known, ring.endedBranches.count + 2 <= KeyLimits.ringBranchesMax else {
+            return fail(.full)
+        }
         let chain = try KnownRing(shown, of: head.ring, statements: statements).chain
         var draft = RingDraft(after: chain.head, statements: statements)
         draft.otherBranch = head.hash
