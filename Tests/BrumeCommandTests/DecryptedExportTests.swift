@@ -34,7 +34,8 @@ struct DecryptedExportTests {
         #expect(closedText.hasPrefix("{\"brume\":\"export\",\"version\":1,\"database\":\"private\"}\n"))
         #expect(text.contains("\"note\":{\"encrypted\":\"STRING\",\"value\":\"\(DecryptedExportSource.needle)\"}"))
         #expect(text.hasPrefix("{\"brume\":\"export\",\"version\":2,\"database\":\"private\",\"decrypted\":true}\n"))
-        #expect(text.contains("{\"zone\":\"Diary\",\"encryptsAssets\":true}") && text.contains("{\"zone\":\"Loose\"}"))
+        #expect(text.contains("{\"zone\":\"Diary\",\"encryptsAssets\":true}"))
+        #expect(text.contains("{\"zone\":\"Loose\",\"encryptsAssets\":false}"))
         #expect(!text.contains("\"stamp\":\"") && closedText.contains("\"stamp\":\""))
 
         // Nobody else may read it, and its files are named by what is in them.
@@ -86,6 +87,30 @@ struct DecryptedExportTests {
             #expect(Set(["root", "child", "a grandchild"].map { headers[$0] }).count == 1)
             #expect(headers["root"] != headers["all \"kinds\" / 100 %"])
         }
+    }
+
+    @Test("come into a zone of the same scope, whose files are encrypted also where the export does not say so")
+    func policies() async throws {
+        let source = try await DecryptedExportSource()
+        let zone = CKRecordZone(zoneName: "Whole")
+        zone.encryptionScope = .perZone
+        _ = try await source.app.privateCloudDatabase.save(zone)
+        let page = CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: "1", zoneID: zone.zoneID))
+        page.encryptedValues["text"] = DecryptedExportSource.needle
+        _ = try await source.app.privateCloudDatabase.save(page)
+        try source.letShellIn()
+        let file = source.folder.file("open.jsonl")
+        expectDone(try source.run("export", file, "--decrypt"))
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.contains("{\"zone\":\"Whole\",\"encryptsAssets\":true,\"perZone\":true}"))
+        try text.replacing(",\"encryptsAssets\":true", with: "").write(toFile: file, atomically: true, encoding: .utf8)
+        expectDone(try source.run("import", file, "--format", "brume", account: "b"))
+        let reader = try source.device(of: "b")
+        try await reader.useRecoveryCode(#require(try source.run("key", "code", account: "b").output.first))
+        let database = reader.privateCloudDatabase
+        #expect(try await database.record(for: page.recordID).encryptedValues["text"] == DecryptedExportSource.needle)
+        let policies = try await database.zonePolicies(in: zone.zoneID)
+        #expect(policies?.isPerZone == true && policies?.encryptsAssets == true)
     }
 
     @Test("on the standard output leave files out, and are imported with those that are what they are named by")

@@ -99,7 +99,9 @@ enum ExportCommand {
         var shares = 0
         var unfetched = 0
         for (index, name) in names.enumerated() {
-            try output.write(.zone(name, encryptsAssets: try await opener?.begin(name) ?? false))
+            let policies = try await opener?.begin(name)
+            try output.write(
+                .zone(name, encryptsAssets: policies?.encryptsAssets, isPerZone: policies?.isPerZone ?? false))
             if name == Names.defaultZone {
                 let counts = try await writeDefaultZone(of: session, to: output, assets, opener)
                 records += counts.records

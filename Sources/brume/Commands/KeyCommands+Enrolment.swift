@@ -1,4 +1,5 @@
 internal import BrumeKit
+internal import BrumeLock
 internal import Foundation
 
 /// `brume key enrol` and `brume key approve`: one device lets another in, and a person types what each shows into the
@@ -46,10 +47,19 @@ extension KeyCommands {
             body: .asynchronous(approve)),
     ]
 
+    /// What this command has answered.
+    private final class Answered: Sendable {
+        let approval = Lock<CKContainer.EnrolmentApproval?>(nil)
+    }
+
     private static func enrol(_ invocation: Invocation) async throws -> ExitCode {
         try checkInput(invocation)
         let enrolment = try await ClientContext(invocation).container.requestEnrolment()
-        return try await orEnding({ await enrolment.cancel() }) { try await ask(enrolment, invocation) }
+        let end: @Sendable () async -> Bool = {
+            await enrolment.cancel()
+            return true
+        }
+        return try await orEnding(end) { try await ask(enrolment, invocation) }
     }
 
     private static func ask(_ enrolment: CKContainer.Enrolment, _ invocation: Invocation) async throws -> ExitCode {
@@ -79,18 +89,25 @@ extension KeyCommands {
             say([("rejected", request.id)], "ended the request \(request.id)", invocation)
             return .done
         }
-        return try await orEnding({ try? await container.reject(request) }) {
-            try await answer(request, container, invocation)
+        let answered = Answered()
+        // Before it is answered by this command it may be by another one, whose it is then.
+        let end: @Sendable () async -> Bool = {
+            guard let approval = answered.approval.withLock(\.self) else { return false }
+            await approval.reject()
+            return true
         }
+        return try await orEnding(end) { try await answer(request, container, answered, invocation) }
     }
 
     private static func answer(
-        _ request: CKContainer.EnrolmentRequest, _ container: CKContainer, _ invocation: Invocation
+        _ request: CKContainer.EnrolmentRequest, _ container: CKContainer,
+        _ answered: Answered, _ invocation: Invocation
     ) async throws -> ExitCode {
         say(
             [("request", request.id)], "answering the request \(request.id), and waiting for what that device shows",
             invocation)
         let approval = try await container.answer(request)
+        answered.approval.withLock { $0 = approval }
         let typed = try await readCode("the code that the new device shows: ")
         let name = invocation.text("name") ?? ""
         let code = try await approval.approve(typed, deviceName: name)
@@ -180,16 +197,22 @@ extension KeyCommands {
     }
 
     /// Ends the enrolment where a person interrupts the command, and where it fails: four can be open for ten minutes.
+    ///
+    /// - Parameter end: Returns false where there is nothing to end but the task of `body`.
     private static func orEnding(
-        _ end: @escaping @Sendable () async -> Void, _ body: () async throws -> ExitCode
+        _ end: @escaping @Sendable () async -> Bool, _ body: @escaping @Sendable () async throws -> ExitCode
     ) async throws -> ExitCode {
+        let task = Task { try await body() }
         signal(SIGINT, SIG_IGN)
         let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
         interrupts.setEventHandler {
             // A second one does not wait.
             signal(SIGINT, SIG_DFL)
             Task {
-                await end()
+                if await !end() {
+                    task.cancel()
+                    _ = await task.result
+                }
                 _exit(128 + SIGINT)
             }
         }
@@ -199,9 +222,9 @@ extension KeyCommands {
             signal(SIGINT, SIG_DFL)
         }
         do {
-            return try await body()
+            return try await task.value
         } catch {
-            await end()
+            _ = await end()
             throw error
         }
     }

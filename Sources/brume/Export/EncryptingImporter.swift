@@ -19,6 +19,8 @@ struct EncryptingImporter {
     private struct Zone {
         let id: CKRecordZone.ID
         let database: CKDatabase
+        /// Whether it has to become one tree before something is encrypted in it.
+        var lacksScope: Bool
         /// Whether files that are saved in it are encrypted; nil until the first such file comes.
         var encryptsAssets: Bool?
     }
@@ -39,12 +41,16 @@ struct EncryptingImporter {
 
     /// Begins a zone, into which the fields go from now on.
     ///
-    /// - Parameter encryptsAssets: Whether its files will be encrypted if it has no keys yet, and gets them now.
-    mutating func begin(_ zone: String, encryptsAssets: Bool) {
+    /// - Parameters:
+    ///   - encryptsAssets: Whether its files will be encrypted if it has no keys yet, and gets them now; nil where the
+    ///     export does not say: they are, since no file is to become plain because a word is missing.
+    ///   - isPerZone: Whether it is one tree (`EncryptionScope.perZone`).
+    mutating func begin(_ zone: String, encryptsAssets: Bool?, isPerZone: Bool) {
         self.zone = zone
         zones[zone] = Zone(
             id: zone == Names.defaultZone ? .default : CKRecordZone.ID(zoneName: zone),
-            database: encryptsAssets ? encryptingDatabase : plainDatabase)
+            database: encryptsAssets ?? true ? encryptingDatabase : plainDatabase,
+            lacksScope: isPerZone && zone != Names.defaultZone)
     }
 
     /// Saves the encrypted fields of records, 400 at most, and leaves their others as they are.
@@ -52,6 +58,16 @@ struct EncryptingImporter {
     /// - Returns: Why records were not saved, by their names.
     mutating func save(_ items: [Item]) async throws -> [String: String] {
         guard let zone = zones[zone] else { preconditionFailure("fields are saved before their zone begins") }
+        if zone.lacksScope, !items.isEmpty {
+            do throws(CKError) {
+                try await zone.database.makePerZone(zone.id)
+                zones[self.zone]!.lacksScope = false
+            } catch {
+                guard error.code == .invalidArguments || error.isOfItem else { throw error }
+                let message = CommandError(describing: error).message
+                return Dictionary(items.map { ($0.name, message) }, uniquingKeysWith: { first, _ in first })
+            }
+        }
         var failures: [String: String] = [:]
         let found = try await records(items.map(\.name), in: zone, &failures)
         var records: [CKRecord] = []

@@ -13,6 +13,7 @@ final class ExportAssets {
     private let partial: String
     private let database: CKDatabase
     private(set) var fileCount = 0
+    private var isRenamed = false
     private(set) var byteCount = 0
     /// Records of which a content could not be had, and why: one that changed meanwhile has another line further down.
     private var failures: [Key: any Error] = [:]
@@ -110,11 +111,15 @@ final class ExportAssets {
         if fileCount == 0 { return }
         try FileSystem.syncDirectory(partial)
         try FileSystem.rename(partial, to: path)
+        isRenamed = true
         try FileSystem.syncDirectory(FileSystem.directory(of: path))
     }
 
-    /// Removes what was written.
-    func discard() { try? FileSystem.removeTree(partial) }
+    /// Removes what was written: an export that fails leaves no secrets behind.
+    func discard() {
+        try? FileSystem.removeTree(partial)
+        if isRenamed { try? FileSystem.removeTree(path) }
+    }
 }
 
 extension Record {

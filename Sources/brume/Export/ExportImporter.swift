@@ -76,7 +76,7 @@ struct ExportImporter {
         while let line = try reader.next() {
             switch line {
             case .header, .end: break
-            case .zone(let name, let encryptsAssets):
+            case .zone(let name, let encryptsAssets, let isPerZone):
                 try await flush()
                 zoneCount += 1
                 if targetZone != nil, zoneCount > 1 {
@@ -85,7 +85,7 @@ struct ExportImporter {
                         hint: "leave --zone out, or export one zone")
                 }
                 zone = targetZone ?? name
-                encrypting.begin(zone, encryptsAssets: encryptsAssets)
+                encrypting.begin(zone, encryptsAssets: encryptsAssets, isPerZone: isPerZone)
                 // The default zone exists and can't be made.
                 if zone == Names.defaultZone { continue }
                 let result = try await session.modifyZones(

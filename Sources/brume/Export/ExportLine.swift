@@ -23,8 +23,10 @@ internal import Foundation
 ///
 /// ```
 /// {"brume":"export","version":2,"database":"private","decrypted":true}
-/// {"zone":"Notes","encryptsAssets":true}
+/// {"zone":"Notes","encryptsAssets":true,"perZone":true}
 /// ```
+///
+/// `encryptsAssets` is left out where the zone has no keys, and `perZone` where it is false.
 ///
 /// Its version is another one so that an older reader refuses it at once: that reader would save all records up to the
 /// first value that it doesn't know, and then fail. Records have no stamps there, since these belong to the keys of the
@@ -35,7 +37,7 @@ enum ExportLine: Equatable, Sendable {
     static let decryptedVersion: Int64 = 2
 
     case header(isDecrypted: Bool)
-    case zone(String, encryptsAssets: Bool = false)
+    case zone(String, encryptsAssets: Bool? = nil, isPerZone: Bool = false)
     /// `opened` has the record's encrypted fields in the clear, which are not among its other fields.
     case record(zone: String, Record, opened: [String: FieldValue] = [:])
     case deletion(zone: String, name: String)
@@ -50,9 +52,10 @@ enum ExportLine: Equatable, Sendable {
                     ("version", .integer(isDecrypted ? Self.decryptedVersion : Self.version)),
                     ("database", .string("private")),
                 ] + (isDecrypted ? [("decrypted", .bool(true))] : []))
-        case .zone(let zone, let encryptsAssets):
+        case .zone(let zone, let encryptsAssets, let isPerZone):
             return .object(
-                [("zone", .string(zone))] + (encryptsAssets ? [("encryptsAssets", .bool(true))] : []))
+                [("zone", .string(zone))] + (encryptsAssets.map { [("encryptsAssets", .bool($0))] } ?? [])
+                    + (isPerZone ? [("perZone", .bool(true))] : []))
         case .record(let zone, let record, let opened):
             let system = record.system
             var members: [(key: String, value: JSONValue)] = [
@@ -98,7 +101,8 @@ enum ExportLine: Equatable, Sendable {
             self = .end(zones: Int(clamping: zones), records: Int(clamping: records))
         } else if let zone = json["zone"]?.text {
             guard let name = json["name"]?.text else {
-                self = .zone(zone, encryptsAssets: json["encryptsAssets"] == .bool(true))
+                let encryptsAssets: Bool? = if case .bool(let value)? = json["encryptsAssets"] { value } else { nil }
+                self = .zone(zone, encryptsAssets: encryptsAssets, isPerZone: json["perZone"] == .bool(true))
                 return
             }
             if json["deleted"] == .bool(true) {

@@ -9,7 +9,7 @@ final class ExportOpener {
     /// Where plain files go; nil leaves assets as they are encrypted.
     private let assets: ExportAssets?
     /// Fields that stay encrypted, and why. Of a record that changes meanwhile the line further down counts.
-    private var failures: [Key: [(field: String, reason: String)]] = [:]
+    private var failures: [Key: [(field: String, problem: String)]] = [:]
 
     private struct Key: Hashable {
         let zone: String
@@ -21,8 +21,8 @@ final class ExportOpener {
         self.assets = assets
     }
 
-    /// Begins a zone; returns whether its files are encrypted.
-    func begin(_ zone: String) async throws -> Bool { try await database.hasEncryptedAssets(in: Self.id(of: zone)) }
+    /// Begins a zone; returns what its keys were made with, where it has some.
+    func begin(_ zone: String) async throws -> ZonePolicies? { try await database.zonePolicies(in: Self.id(of: zone)) }
 
     /// The records of a zone without the encrypted fields that opened, and these in the clear.
     func open(_ records: [Record], in zone: String) async throws -> [(Record, opened: [String: FieldValue])] {
@@ -38,7 +38,7 @@ final class ExportOpener {
                         opened[field] = try await plain(field, of: record, in: zoneID, assets)
                     } catch {
                         guard error.code == .assetNotAvailable else { throw error }
-                        failures[key, default: []].append((field, error.localizedDescription))
+                        failures[key, default: []].append((field, Self.staysEncrypted + error.localizedDescription))
                     }
                 }
             }
@@ -68,7 +68,7 @@ final class ExportOpener {
     /// A sentence for each field that did not open.
     var problems: [String] {
         failures.sorted { ($0.key.zone, $0.key.name) < ($1.key.zone, $1.key.name) }.flatMap { key, fields in
-            fields.map { "\(key.name) of \(key.zone): \($0.field) is written as it is encrypted: \($0.reason)" }
+            fields.map { "\(key.name) of \(key.zone): \($0.field) \($0.problem)" }
         }
     }
 
@@ -76,12 +76,16 @@ final class ExportOpener {
         zone == Names.defaultZone ? .default : CKRecordZone.ID(zoneName: zone)
     }
 
+    private static let staysEncrypted = "is written as it is encrypted: "
+
     private static func sentence(_ reason: CKRecord.UnreadableReason) -> String {
         switch reason {
-        case .noKeys: "this device has no keys for it; brume key says what to do"
-        case .keyMissing: "the key that it was encrypted with is missing on this device"
-        case .newerVersion: "a newer version of Brume encrypted it; update this one"
-        default: "it is damaged"
+        case .noKeys: staysEncrypted + "this device has no keys for it; brume key says what to do"
+        case .keyMissing: staysEncrypted + "the key that it was encrypted with is missing on this device"
+        case .newerVersion: staysEncrypted + "a newer version of Brume encrypted it; update this one"
+        case .notEncrypted:
+            "is a plain file where the zone's are encrypted, and written as that: nobody knows who put it there"
+        default: staysEncrypted + "it is damaged"
         }
     }
 }

@@ -31,7 +31,7 @@ final class ExportReader {
         let value = try next(isFirst: false)
         switch value {
         case .header: throw RowError(line: line, message: "a second export begins")
-        case .zone(let zone, _): zones.insert(zone)
+        case .zone(let zone, _, _): zones.insert(zone)
         case .record(let zone, _, _), .deletion(let zone, _):
             guard zones.contains(zone) else {
                 throw RowError(line: line, message: "the zone \(zone) has no line before its records")

@@ -205,13 +205,18 @@ struct EnrolledKeysTests {
         try tablet.run(dialogue.adding)
         #expect(try failure(laptop, dialogue.taking(from: tablet)) == .conflict)
         #expect(try laptop.kept().kept.known?.signed == known && laptop.ownKeys == nil)
-        // A new code of the tablet comes with keys that nobody else has had.
+        // A new code of the tablet comes with keys that nobody else has had, once nobody is listed whom the laptop
+        // doesn't know.
+        #expect(try failure(laptop, .useCode(#require(try tablet.code(.replaceCode)))) == .conflict)
+        try tablet.run(.removeDevice(dialogue.newDevice.publicKeys))
         let code = try #require(try tablet.code(.replaceCode))
         try laptop.run(.useCode(code))
         #expect(try laptop.identityKeys() == tablet.identityKeys())
     }
 
-    @Test("that come with a recovery code of a branch are not taken either while it lists a device that was removed")
+    @Test(
+        "that come with a recovery code of a branch are not taken either while a device has them that may be a removed one"
+    )
     func codeOfBranch() throws {
         try phone.run(.identity)
         let tablet = try tablet()
@@ -228,6 +233,11 @@ struct EnrolledKeysTests {
         #expect(try failure(laptop, .useCode(#require(try tablet.code(.replaceCode)))) == .conflict)
         #expect(try laptop.kept().kept.known?.signed == known)
         try tablet.run(.removeDevice(removed))
+        // A removed device can list itself again, as another one.
+        let stranger = KeyPairs(seed: .random()).publicKeys
+        try tablet.run(.addDevice(stranger, name: "phone"))
+        #expect(try failure(laptop, .useCode(#require(try tablet.code(.replaceCode)))) == .conflict)
+        try tablet.run(.removeDevice(stranger))
         try laptop.run(.useCode(#require(try tablet.code(.replaceCode))))
         #expect(try laptop.identityKeys() == tablet.identityKeys())
     }

@@ -126,6 +126,8 @@ extension CKContainer {
                     do throws(EncryptionRefusal) {
                         try machine.typed(code)
                         stage = .confirmed(machine, code: shown)
+                        // Whatever follows, it was no guess.
+                        if let counted = state.withLock({ $0.counted }) { attempts.succeeded(counted) }
                     } catch {
                         throw await ended(by: EnrolmentRequest.error(error))
                     }
@@ -138,7 +140,6 @@ extension CKContainer {
                 let account = relay.account
                 let given = GivenKeys(dialogue: machine, done: done, device: device)
                 _ = try await account.keys.run(.takeKeys(given), for: account)
-                if let counted = state.withLock({ $0.counted }) { attempts.succeeded(counted) }
                 stage = .done(code: shown)
                 await relay.end(requestID)
             }

@@ -111,6 +111,8 @@ extension CKContainer {
                     do throws(EncryptionRefusal) {
                         let (shown, keys) = try machine.typed(code)
                         stage = .confirmed(machine, code: shown, keys)
+                        // Whatever follows, it was no guess.
+                        succeeded()
                     } catch {
                         stage = .ended
                         await relay.end(request.requestID, forWrongCode: error == .wrongCode)
@@ -130,11 +132,13 @@ extension CKContainer {
                 do throws(CKError) {
                     try await relay.post(.done, done, of: request.requestID)
                 } catch {
-                    // The new device ends it once it has the keys, and the answer to the first attempt may be lost.
-                    guard wasSent || error.code != .unknownItem else { throw Self.isListedInVain }
                     guard error.code == .unknownItem else { throw error }
+                    // The new device ends it once it has the keys, and the answer to the first attempt may be lost.
+                    guard wasSent else {
+                        stage = .ended
+                        throw Self.isListedInVain
+                    }
                 }
-                succeeded()
                 return shown
             }
         }

@@ -6,7 +6,7 @@ package struct OpenedRecord: Sendable {
     package let record: Record
     /// The values of the encrypted fields that opened, but for those with assets.
     package let values: [String: FieldValue]
-    /// Why other encrypted fields did not open.
+    /// Why other encrypted fields did not open; and `notEncrypted` for plain assets in the place of encrypted ones.
     package let unreadable: [String: CKRecord.UnreadableReason]
     /// What opens the assets of fields, in their order.
     fileprivate let secrets: [String: [AssetSecret]]
@@ -18,11 +18,16 @@ package struct OpenedRecord: Sendable {
         self.record = record
         values = opened.values
         secrets = opened.secrets
-        // An asset that nobody encrypted has a reason, too, and is no encrypted field.
-        unreadable = opened.unreadable.filter { key, _ in
-            if case .encrypted = record.fields[key] { true } else { false }
-        }
+        unreadable = opened.unreadable
     }
+}
+
+/// What a zone's keys were made with, and is never changed.
+package struct ZonePolicies: Equatable, Sendable {
+    /// Whether its files are encrypted.
+    package let encryptsAssets: Bool
+    /// Whether all of it is one tree (`CKRecordZone.EncryptionScope.perZone`).
+    package let isPerZone: Bool
 }
 
 /// Encrypted fields in the clear, for tools that move records as the server has them.
@@ -57,18 +62,29 @@ extension CKDatabase {
         return CKAsset(asset, file: AssetContents.File(url: lease.fileURL, lease: lease))
     }
 
-    /// Whether a zone has a ring that says that its assets are encrypted. Makes no ring.
+    /// What a zone's ring says for good; nil where none is known. Makes no ring.
     ///
     /// - Throws: What keeps the device from asking for keys.
-    package func hasEncryptedAssets(in zoneID: CKRecordZone.ID) async throws(CKError) -> Bool {
+    package func zonePolicies(in zoneID: CKRecordZone.ID) async throws(CKError) -> ZonePolicies? {
         let (account, name) = (core.account, zoneID.zoneName)
         do throws(CKError) {
             let keys = try await account.encryptedZones.keysForReading(zone: name, upTo: 1, for: account, callOptions)
-            if let keys { return keys.encryptsAssets }
+            if let keys { return ZonePolicies(encryptsAssets: keys.encryptsAssets, isPerZone: keys.isPerZone) }
         } catch {
             guard error.unreadableReason != nil else { throw error }
         }
-        return try await account.encryptedZones.keptAssetPolicy(name, for: account) ?? false
+        guard let encryptsAssets = try await account.encryptedZones.keptAssetPolicy(name, for: account) else {
+            return nil
+        }
+        return ZonePolicies(
+            encryptsAssets: encryptsAssets, isPerZone: await account.encryptedZones.isPerZone(name, for: account))
+    }
+
+    /// Makes the keys of a custom zone that is to be one tree; where it is, nothing changes.
+    ///
+    /// - Throws: `invalidArguments` where the zone has keys for records.
+    package func makePerZone(_ zoneID: CKRecordZone.ID) async throws(CKError) {
+        try await core.account.encryptedZones.makePerZone(zoneID.zoneName, for: core.account, callOptions)
     }
 
     /// Whether assets that are saved in a zone now are encrypted. A zone without a ring gets one where

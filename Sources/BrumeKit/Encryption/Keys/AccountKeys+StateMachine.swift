@@ -226,7 +226,7 @@ struct AccountKeysStateMachine: Sendable {
         if adds(pending) {
             // The person may have thought better of it since.
             guard case .addDevice(let keys, _) = goal else { return false }
-            return pending.signed.statement.lists(keys)
+            return pending.signed.statement.devices.last?.keys == keys
         }
         guard pending.code != nil, pending.signed.statement.number > 1 else { return true }
         switch goal {

@@ -52,8 +52,8 @@ extension AccountKeysFailure {
                 "the server shows other encryption keys of the account than this device knows, and a person has to "
                     + "decide: somebody began anew on another device, or devices went on after a backup was restored, "
                     + "or the server lies; let this device in on one that has those keys and that you trust "
-                    + "(CKContainer.requestEnrolment()), once each device that was removed is removed there as well, or "
-                    + "use its new recovery code (CKContainer.useRecoveryCode(_:))")
+                    + "(CKContainer.requestEnrolment()), or with its new recovery code (CKContainer.useRecoveryCode(_:)), "
+                    + "once no device is listed there that was removed or that you don't know")
         case .wrongCode:
             CKError(
                 .invalidArguments,

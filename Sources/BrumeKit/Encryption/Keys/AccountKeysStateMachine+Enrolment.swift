@@ -49,15 +49,15 @@ extension AccountKeysStateMachine {
             return finish(.failed(error == .newer ? .newer : .enrolmentBroken))
         }
     }
-    /// Whether the newest of some statements, of a branch of this device's chain, lists a device that was removed as
-    /// far as this one knows: its person would be given the keys again.
-    func isRemovedHere(anyOf rival: [SignedStatement]) -> Bool {
-        guard let known = kept.known?.chain, let last = rival.last?.statement,
-            rival.first?.statement.hash == known.first.hash
-        else { return false }
-        let removed = Set(known.statements.flatMap { $0.devices.map(\.keys) }).subtracting(
-            known.last.devices.map(\.keys))
-        return last.devices.contains { removed.contains($0.keys) }
+    /// Whether a recovery code, which comes with new keys, may lead to what the server shows instead of what is known.
+    ///
+    /// On a branch that those can have signed who were kept out here it may give the new keys to no device that this
+    /// one doesn't know: it could be theirs.
+    func mayRecover(_ rival: [SignedStatement]) -> Bool {
+        guard !mayFollow(rival), let known = kept.known?.chain.last, let last = rival.last?.statement else {
+            return true
+        }
+        return last.devices.allSatisfy { known.lists($0.keys) }
     }
 
     /// Whether a person's word is enough to give up what this device knows for what the server shows.

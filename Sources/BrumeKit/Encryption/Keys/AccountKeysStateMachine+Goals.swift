@@ -62,7 +62,7 @@ extension AccountKeysStateMachine {
             // The code of the statements that this device knows opens nothing beside them: those who show others may
             // be a device that was removed. Another code is that of a person who began anew.
             let isKnown = kept.known?.chain.statements.contains { $0.codeKey == paper } ?? false
-            guard !isKnown, !rival.isEmpty, !isRemovedHere(anyOf: rival) else { return finish(.failed(.conflict)) }
+            guard !isKnown, !rival.isEmpty, mayRecover(rival) else { return finish(.failed(.conflict)) }
             return recover(rival, code)
         }
     }
