@@ -39,7 +39,7 @@ struct DecryptedExportTests {
         #expect(!text.contains("\"stamp\":\"") && closedText.contains("\"stamp\":\""))
 
         // Nobody else may read it, and its files are named by what is in them.
-        let folder = file + ".assets"
+        let folder = file + ".assets/decrypted"
         #expect(try mode(file) == 0o600 && mode(folder) == 0o700)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(names.count == 3)
@@ -48,6 +48,9 @@ struct DecryptedExportTests {
             #expect(photos.contains(content) && DecryptedExportSource.fileName(content) == name)
             #expect(try mode(folder + "/" + name) == 0o600)
         }
+        #expect(
+            try Set(FileManager.default.contentsOfDirectory(atPath: file + ".assets"))
+                == ["decrypted", DecryptedExportSource.fileName(photos[0])], "and the one of Loose")
         let closedFolder = try FileManager.default.contentsOfDirectory(atPath: closed + ".assets")
         let plain = Set(closedFolder).intersection(names)
         #expect(plain == [DecryptedExportSource.fileName(photos[0])], "the one of Loose")
@@ -128,11 +131,11 @@ struct DecryptedExportTests {
         let file = source.folder.file("open.jsonl")
         expectDone(try source.run("export", file, "--decrypt", "--zone", "Diary"))
         let photos = DecryptedExportSource.fileName(Data(repeating: 7, count: 200_000))
-        try Data("another".utf8).write(to: URL(fileURLWithPath: file + ".assets/" + photos))
+        try Data("another".utf8).write(to: URL(fileURLWithPath: file + ".assets/decrypted/" + photos))
         let changed = try source.run("import", file, "--format", "brume", "--json", account: "b")
         #expect(changed.status == ExitCode.failed.rawValue && changed.errors.contains("holds another content"))
         #expect(try changed.json()["saved"] == .integer(1) && changed.json()["failed"] == .integer(4))
-        try FileManager.default.removeItem(atPath: file + ".assets/" + photos)
+        try FileManager.default.removeItem(atPath: file + ".assets/decrypted/" + photos)
         let missing = try source.run("import", file, "--format", "brume", account: "b")
         #expect(missing.status == ExitCode.failed.rawValue && missing.errors.contains("there is no file"))
     }

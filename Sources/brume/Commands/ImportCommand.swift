@@ -117,15 +117,24 @@ enum ImportCommand {
         var importer = ExportImporter(session: session, targetZone: zone, assets: assets, encrypting: encrypting)
         let started = MonotonicClock.nowNanoseconds
         let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
-        try await importer.run(reader) { offset, saved in reporter.advance(to: offset, count: saved) }
-        reporter.finish()
-        if makesKeys, try await context.container.encryptionStatus() == .available {
-            Terminal.printError("brume: \(KeyText.keysWereMade)")
+        do {
+            try await importer.run(reader) { offset, saved in reporter.advance(to: offset, count: saved) }
+        } catch {
+            // Nobody else would say so.
+            if makesKeys { await tellOfKeys(context) }
+            throw error
         }
+        reporter.finish()
+        if makesKeys { await tellOfKeys(context) }
         return report(
             saved: importer.saved, failed: importer.failureCount,
             problems: importer.failures.map { (line: $0.line, message: "\($0.name): \($0.message)") },
             code: .failed, types: nil, seconds: Double(MonotonicClock.nowNanoseconds - started) / 1e9, invocation)
+    }
+
+    private static func tellOfKeys(_ context: ClientContext) async {
+        guard (try? await context.container.encryptionStatus()) == .available else { return }
+        Terminal.printError("brume: \(KeyText.keysWereMade)")
     }
 
     private static func report(

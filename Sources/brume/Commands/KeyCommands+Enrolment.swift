@@ -203,23 +203,28 @@ extension KeyCommands {
         _ end: @escaping @Sendable () async -> Bool, _ body: @escaping @Sendable () async throws -> ExitCode
     ) async throws -> ExitCode {
         let task = Task { try await body() }
-        signal(SIGINT, SIG_IGN)
-        let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-        interrupts.setEventHandler {
-            // A second one does not wait.
-            signal(SIGINT, SIG_DFL)
-            Task {
-                if await !end() {
-                    task.cancel()
-                    _ = await task.result
+        let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                // A second one does not wait.
+                signal(number, SIG_DFL)
+                Task {
+                    if await !end() {
+                        task.cancel()
+                        _ = await task.result
+                    }
+                    _exit(128 + number)
                 }
-                _exit(128 + SIGINT)
             }
+            source.resume()
+            return (number, source)
         }
-        interrupts.resume()
         defer {
-            interrupts.cancel()
-            signal(SIGINT, SIG_DFL)
+            for (number, source) in sources {
+                source.cancel()
+                signal(number, SIG_DFL)
+            }
         }
         do {
             return try await task.value

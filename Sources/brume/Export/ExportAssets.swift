@@ -9,6 +9,10 @@ final class ExportAssets {
     /// Beside the file of an export.
     static func folder(of path: String) -> String { path + ".assets" }
 
+    /// In that folder, for files that were encrypted. Were they beside the others, a server that adds a plain asset
+    /// with the checksum of a file that it guesses would see by what is fetched, or imported, that the guess is right.
+    static let decryptedFolder = "decrypted"
+
     private let path: String
     private let partial: String
     private let database: CKDatabase
@@ -67,12 +71,14 @@ final class ExportAssets {
         of opened: OpenedRecord, in zoneID: CKRecordZone.ID, key: String, index: Int, _ asset: Asset
     ) async throws(CKError) -> Asset {
         let file = try await database.file(of: opened, in: zoneID, key: key, index: index)
-        let incoming = partial + "/incoming"
+        let folder = partial + "/" + Self.decryptedFolder
+        let incoming = folder + "/incoming"
         do {
             try FileSystem.makeDirectory(partial)
+            try FileSystem.makeDirectory(folder)
             try? FileSystem.remove(incoming)
             let (checksum, count) = try FileChecksum.copying(file.fileURL?.path ?? "", to: incoming)
-            let target = partial + "/" + checksum.description
+            let target = folder + "/" + checksum.description
             if FileSystem.exists(target) {
                 try FileSystem.remove(incoming)
             } else {
@@ -109,6 +115,8 @@ final class ExportAssets {
 
     func finish() throws {
         if fileCount == 0 { return }
+        let decrypted = partial + "/" + Self.decryptedFolder
+        if FileSystem.exists(decrypted) { try FileSystem.syncDirectory(decrypted) }
         try FileSystem.syncDirectory(partial)
         try FileSystem.rename(partial, to: path)
         isRenamed = true

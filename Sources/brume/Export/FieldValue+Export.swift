@@ -16,7 +16,7 @@ internal import Foundation
 /// | value that a device encrypted, with the type of what is inside | `{"encrypted": "LIST<STRING>", "bytes": "base64"}`; an empty list of an unknown type: `"LIST"` |
 /// | asset that a device encrypted, or a list of these; each content is a file beside the export, as encrypted | `{"encrypted": "ASSET", "bytes": "base64", "assets": [{"checksum": …, "byteCount": …, "generation": …}]}` |
 /// | value that a device encrypted, in the clear, with its type | `{"encrypted": "LIST<STRING>", "value": {"strings": […]}}` |
-/// | asset that a device encrypted, or a list of these, in the clear; each content is the plain file, named by its own checksum | `{"encrypted": "ASSET", "value": {"asset": {…}}}` |
+/// | asset that a device encrypted, or a list of these, in the clear; each content is the plain file, in the folder `decrypted` beside the others, named by its own checksum | `{"encrypted": "ASSET", "value": {"asset": {…}}}` |
 /// | list | `{"strings": […]}`, `{"int64s": […]}`, `{"doubles": […]}`, `{"bytesList": […]}`, `{"dates": […]}`, `{"locations": […]}`, `{"references": […]}`, `{"assets": […]}`; without elements `{"list": []}` |
 ///
 /// Numbers are written with as many digits as restore the same bits. An infinity or a NaN, which JSON can't express, is

@@ -33,14 +33,14 @@ struct ImportAssets {
     ///
     /// - Throws: ``ValueError`` where it is missing, or another one than it is named.
     mutating func file(of asset: Asset) throws -> URL {
-        let path = try path(of: asset)
+        let path = try path(of: asset, in: folder + "/" + ExportAssets.decryptedFolder)
         if checked.contains(asset.checksum) { return URL(fileURLWithPath: path) }
         guard try FileChecksum.of(path) == asset.checksum else { throw Self.otherContent(path) }
         checked.insert(asset.checksum)
         return URL(fileURLWithPath: path)
     }
 
-    private func path(of asset: Asset) throws(ValueError) -> String {
+    private func path(of asset: Asset, in folder: String) throws(ValueError) -> String {
         let path = folder + "/" + asset.checksum.description
         guard FileSystem.exists(path) else {
             throw ValueError(message: "the content of an asset is missing: there is no file \(path)")
@@ -54,7 +54,7 @@ struct ImportAssets {
 
     private mutating func uploaded(_ asset: Asset, to zone: String) async throws -> Asset {
         if let known = uploaded[zone]?[asset.checksum] { return known }
-        let path = try path(of: asset)
+        let path = try path(of: asset, in: folder)
         let zoneID = zone == Names.defaultZone ? CKRecordZone.ID.default : CKRecordZone.ID(zoneName: zone)
         let made = try await database.upload(URL(fileURLWithPath: path), to: zoneID)
         guard made.checksum == asset.checksum else { throw Self.otherContent(path) }
