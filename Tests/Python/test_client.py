@@ -84,7 +84,8 @@ def note(name, text, tag=""):
 
 
 def make_ring(client, zone):
-    """Gives an account its first statement, and a zone of it the first entry of its ring; returns the place."""
+    """Gives an account its first statement, and a zone of it the first entry of its ring, with plain assets; returns the
+    place."""
     account, seed = client.welcome.user_record_name, os.urandom(32)
     code = os.urandom(16)
     paper, _ = codes.paper_pair(code, account, CONTAINER, "development")
@@ -97,7 +98,7 @@ def make_ring(client, zone):
     there, key = Place(CONTAINER, "development", account, zone, os.urandom(16)), os.urandom(32)
     ring = Ring(there, ZONE_RING)
     entry = Entry(
-        ring=ring, number=1, before=ZEROS, other_branch=b"", author=account, scope=0, assets=0, zone_key=0, closed=0,
+        ring=ring, number=1, before=ZEROS, other_branch=b"", author=account, scope=0, assets=1, zone_key=0, closed=0,
         commitment=key_commitment(ring, 1, key), earlier=seal_earlier_keys(ring, 1, key, ()), closed_key=b"",
         members=(Member(account, statement.hash, OWNER),))
     signed = sign_entry(entry, seed, key, [constructions.public_keys(seed).box])
