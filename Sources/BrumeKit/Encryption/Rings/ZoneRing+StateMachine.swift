@@ -161,7 +161,7 @@ struct ZoneRingStateMachine: Sendable {
             case .same: return wasOver ? keep(.proceed) : proceed()
             case .extended, .joined: return keep(.proceed)
             case .behind(let missing): return wasOver ? keep(.giveBack(missing)) : giveBack(missing[...])
-            case .forked: return goal == .accept ? try accept(shown, ending: known.chain.head) : fail(.forked)
+            case .forked: return goal == .accept ? try accept(shown) : fail(.forked)
             }
         } catch {
             // Another device may have used keys of the account that are newer than those that are known here.
@@ -248,31 +248,29 @@ struct ZoneRingStateMachine: Sendable {
         }
     }
 
-    /// Goes on with the ring as the server has it, with an entry that says where the known one ended: its keys are
-    /// still read with.
+    /// Goes on with the part of the known ring that the server has, where it takes no more of it.
     private mutating func goOn(_ ring: KnownRing, before number: UInt32) -> Action {
-        guard ring.endedBranches.count + 2 <= KeyLimits.ringBranchesMax else { return fail(.full) }
         do throws(EncryptionRefusal) {
             let chain = RingChain(kept: Array(ring.chain.entries.prefix(Int(number) - 1)))
-            var draft = RingDraft(after: chain.head, statements: statements)
-            draft.otherBranch = ring.chain.head.hash
-            return send(try author.next(after: chain, keys: chain.keys(of: identity), draft))
+            return try goOn(with: chain, ending: ring)
         } catch {
             return fail(.full)
         }
     }
 
-    /// Goes on with what the server shows, with an entry that says where the branch ended that this device knew. The
-    /// owner's newest keys make it, so that nobody who was dropped can.
-    private mutating func accept(
-        _ shown: [SignedRingEntry], ending head: RingEntry
-    ) throws(EncryptionRefusal) -> Action {
-        guard let ring = kept.known, ring.endedBranches.count + 2 <= KeyLimits.ringBranchesMax else {
-            return fail(.full)
-        }
-        let chain = try KnownRing(shown, of: head.ring, statements: statements).chain
+    /// Goes on with what the server shows instead of the known ring, as a person has decided.
+    private mutating func accept(_ shown: [SignedRingEntry]) throws(EncryptionRefusal) -> Action {
+        guard let known = kept.known else { preconditionFailure("another ring is shown than one that is not known") }
+        let chain = try KnownRing(shown, of: known.chain.head.ring, statements: statements).chain
+        return try goOn(with: chain, ending: known)
+    }
+
+    /// Makes an entry that says where the known ring ended: its keys are still read with. The owner's newest keys make
+    /// it, so that nobody who was dropped can.
+    private mutating func goOn(with chain: RingChain, ending ring: KnownRing) throws(EncryptionRefusal) -> Action {
+        guard ring.endedBranches.count + 2 <= KeyLimits.ringBranchesMax else { return fail(.full) }
         var draft = RingDraft(after: chain.head, statements: statements)
-        draft.otherBranch = head.hash
+        draft.otherBranch = ring.chain.head.hash
         return send(try author.next(after: chain, keys: chain.keys(of: identity), draft))
     }
 
