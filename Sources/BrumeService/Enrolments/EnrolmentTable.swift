@@ -49,7 +49,7 @@ struct EnrolmentTable {
         }
     }
 
-    /// Who calls, and with what.
+    /// The caller's account, private database and token.
     struct Caller {
         let account: ClientShare.Key
         let database: DatabaseID

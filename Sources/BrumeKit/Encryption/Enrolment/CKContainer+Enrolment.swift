@@ -21,8 +21,8 @@ extension CKContainer {
             throw CKError(
                 .invalidArguments,
                 message:
-                    "this device has the account's encryption keys already; to let another one in, ask there, and answer "
-                    + "here (CKContainer.enrolmentRequests())")
+                    "this device has the account's encryption keys already; to let another one in, ask there, and "
+                    + "answer here (CKContainer.enrolmentRequests())")
         case .notSetUp: throw AccountKeysFailure.notSetUp.error
         case .noKeys, .conflict: break
         }
@@ -112,8 +112,8 @@ extension CKContainer {
         /// - Throws: `invalidArguments` for what can't be a code, which may be typed again, and for a wrong one, which
         ///   ends the request (``isCode(_:)`` tells the two apart): somebody may stand between the devices.
         ///   `unknownItem` where the request has ended. `accountTemporarilyUnavailable` where what the other device
-        ///   says and what the server shows do not fit, and where a device has the new keys that was removed as far as
-        ///   this one knows: remove it on the other device.
+        ///   says and what the server shows do not fit, and where this device knows of a removed device, or of another
+        ///   recovery code, that the other's keys may lack: then only a new code of the other device lets it in.
         public func confirm(_ code: String) async throws(CKError) {
             try await turns.run { () async throws(CKError) in
                 switch stage {

@@ -44,8 +44,8 @@ struct EnrolmentAttempts: Sendable {
             .requestRateLimited,
             message:
                 "\(EnrolmentGuesses.limit) enrolments came to nothing within an hour, and this device begins no other "
-                + "before that hour is over: somebody may stand between the devices; the recovery code is the other way "
-                + "in (CKContainer.useRecoveryCode(_:))",
+                + "before that hour is over: somebody may stand between the devices; the recovery code is the other "
+                + "way in (CKContainer.useRecoveryCode(_:))",
             retryAfterSeconds: Double(pause) / 1_000)
     }
 }

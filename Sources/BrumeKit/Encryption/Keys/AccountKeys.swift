@@ -94,7 +94,7 @@ final class AccountKeys: Sendable {
         let code: RecoveryCode?
     }
 
-    /// Whose keys an account's devices agree on, and how often this one took part in enrolments that came to nothing.
+    /// What an enrolment of this device is bound to, and the count of those that came to nothing.
     func enrolments(
         of account: AccountBinding
     ) async throws(CKError) -> (scope: IdentityScope, attempts: EnrolmentAttempts) {

@@ -49,6 +49,7 @@ extension AccountKeysStateMachine {
             return finish(.failed(error == .newer ? .newer : .enrolmentBroken))
         }
     }
+
     /// Whether a recovery code, which comes with new keys, may lead to what the server shows instead of what is known.
     ///
     /// On a branch that those can have signed who were kept out here it may give the new keys to no device that this
