@@ -63,6 +63,23 @@ struct EncryptionEndToEndTests {
         #expect(await code { try await phone.removeEncryptionDevice(devices[1]) } == .accountTemporarilyUnavailable)
     }
 
+    @Test("are not made by accepting those of a zone, and where nothing differs there is nothing to accept")
+    func accepting() async throws {
+        let phone = device("phone")
+        let database = phone.privateCloudDatabase
+        #expect(try await database.acceptEncryptionKeys(of: .default) == false)
+        #expect(try await phone.encryptionStatus() == .notSetUp)
+        let record = CKRecord(recordType: "Page")
+        record.encryptedValues["text"] = "secret"
+        try await database.save(record)
+        #expect(try await database.acceptEncryptionKeys(of: .default) == false)
+        let missing = CKRecordZone.ID(zoneName: "Missing")
+        #expect(await code { try await database.acceptEncryptionKeys(of: missing) } == .zoneNotFound)
+        for database in [phone.publicCloudDatabase, phone.sharedCloudDatabase] {
+            #expect(await code { try await database.acceptEncryptionKeys(of: .default) } == .invalidArguments)
+        }
+    }
+
     @Test("do not come with a wrong code, which no error repeats")
     func wrongCode() async throws {
         let (phone, laptop) = (device("phone"), device("laptop"))
