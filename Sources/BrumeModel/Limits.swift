@@ -375,4 +375,30 @@ package enum Limits {
     package static let bytesPerRing = 64 * 1024 * 1024
     /// Keys that a ring can have one after the other: each entry has one.
     package static let keysPerRing = UInt32(entriesPerRing)
+
+    /// Bytes of the id of a ring's invitation, and of the proof that somebody had its link
+    /// (Documentation/EncryptionFormats.md, section 11).
+    package static let ringInvitationIDBytes = 16
+    package static let ringProofBytes = 64
+
+    /// Statements that one request brings beside a zone's rings: each has signatures to check, of some 50 microseconds.
+    /// Whoever has more sends the first ones before.
+    package static let ringStatementsPerRequest = 32
+
+    /// Statements of one user beside a zone's rings, and bytes of all of these: they are in the owner's database, and
+    /// the user's own word. An account of five devices has some two kilobytes each time that one comes or goes.
+    package static let ringStatementsPerUser = 256
+    package static let ringStatementBytesPerUser = 512 * 1024
+
+    /// Chains of statements of one user beside a zone's rings: whoever has lost all devices begins another one, and
+    /// entries from before name statements of the former.
+    package static let ringChainsPerUser = 4
+
+    /// Users with statements beside a zone's rings, and bytes of all of these. Those whom no entry has taken in yet
+    /// leave half of both free: a public share must not keep its members from telling new keys.
+    package static let ringUsersPerZone = 1_000
+    package static let ringStatementBytesPerZone = 32 * 1024 * 1024
+
+    /// Guests of a ring: more than can take part in what it is of.
+    package static let ringGuestsPerRing = 256
 }

@@ -682,6 +682,141 @@ void   brume__store__v1__rings_end__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__rings_end__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__ring_statement__init
+                     (Brume__Store__V1__RingStatement         *message)
+{
+  static const Brume__Store__V1__RingStatement init_value = BRUME__STORE__V1__RING_STATEMENT__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__ring_statement__get_packed_size
+                     (const Brume__Store__V1__RingStatement *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_statement__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__ring_statement__pack
+                     (const Brume__Store__V1__RingStatement *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_statement__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__ring_statement__pack_to_buffer
+                     (const Brume__Store__V1__RingStatement *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_statement__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__RingStatement *
+       brume__store__v1__ring_statement__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__RingStatement *)
+     protobuf_c_message_unpack (&brume__store__v1__ring_statement__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__ring_statement__free_unpacked
+                     (Brume__Store__V1__RingStatement *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__ring_statement__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__ring_chain__init
+                     (Brume__Store__V1__RingChain         *message)
+{
+  static const Brume__Store__V1__RingChain init_value = BRUME__STORE__V1__RING_CHAIN__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__ring_chain__get_packed_size
+                     (const Brume__Store__V1__RingChain *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_chain__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__ring_chain__pack
+                     (const Brume__Store__V1__RingChain *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_chain__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__ring_chain__pack_to_buffer
+                     (const Brume__Store__V1__RingChain *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_chain__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__RingChain *
+       brume__store__v1__ring_chain__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__RingChain *)
+     protobuf_c_message_unpack (&brume__store__v1__ring_chain__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__ring_chain__free_unpacked
+                     (Brume__Store__V1__RingChain *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__ring_chain__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__store__v1__ring_guest__init
+                     (Brume__Store__V1__RingGuest         *message)
+{
+  static const Brume__Store__V1__RingGuest init_value = BRUME__STORE__V1__RING_GUEST__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__ring_guest__get_packed_size
+                     (const Brume__Store__V1__RingGuest *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_guest__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__ring_guest__pack
+                     (const Brume__Store__V1__RingGuest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_guest__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__ring_guest__pack_to_buffer
+                     (const Brume__Store__V1__RingGuest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_guest__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__RingGuest *
+       brume__store__v1__ring_guest__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__RingGuest *)
+     protobuf_c_message_unpack (&brume__store__v1__ring_guest__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__ring_guest__free_unpacked
+                     (Brume__Store__V1__RingGuest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__ring_guest__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__client_token_put__init
                      (Brume__Store__V1__ClientTokenPut         *message)
 {
@@ -2306,7 +2441,7 @@ const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descri
   (ProtobufCMessageInit) brume__store__v1__subscription_deletion__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[14] =
+static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[18] =
 {
   {
     "record_put",
@@ -2476,11 +2611,63 @@ static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ring_statement",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, ring_statement),
+    &brume__store__v1__ring_statement__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ring_chain",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, ring_chain),
+    &brume__store__v1__ring_chain__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ring_guest",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, ring_guest),
+    &brume__store__v1__ring_guest__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ring_guest_end",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, ring_guest_end),
+    &brume__store__v1__ring_guest__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__change__field_indices_by_name[] = {
   1,   /* field[1] = record_deletion */
   0,   /* field[0] = record_put */
+  15,   /* field[15] = ring_chain */
   12,   /* field[12] = ring_entry */
+  16,   /* field[16] = ring_guest */
+  17,   /* field[17] = ring_guest_end */
+  14,   /* field[14] = ring_statement */
   13,   /* field[13] = rings_end */
   7,   /* field[7] = shared_zone_answered */
   6,   /* field[6] = shared_zone_asked */
@@ -2496,7 +2683,7 @@ static const unsigned brume__store__v1__change__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__store__v1__change__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
 {
@@ -2506,7 +2693,7 @@ const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
   "Brume__Store__V1__Change",
   "brume.store.v1",
   sizeof(Brume__Store__V1__Change),
-  14,
+  18,
   brume__store__v1__change__field_descriptors,
   brume__store__v1__change__field_indices_by_name,
   1,  brume__store__v1__change__number_ranges,
@@ -2920,6 +3107,263 @@ const ProtobufCMessageDescriptor brume__store__v1__rings_end__descriptor =
   brume__store__v1__rings_end__field_indices_by_name,
   1,  brume__store__v1__rings_end__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__rings_end__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__ring_statement__field_descriptors[5] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingStatement, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingStatement, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "number",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingStatement, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "chain",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingStatement, chain),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "statement",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingStatement, statement),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__ring_statement__field_indices_by_name[] = {
+  3,   /* field[3] = chain */
+  2,   /* field[2] = number */
+  4,   /* field[4] = statement */
+  1,   /* field[1] = user */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__ring_statement__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__ring_statement__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.RingStatement",
+  "RingStatement",
+  "Brume__Store__V1__RingStatement",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__RingStatement),
+  5,
+  brume__store__v1__ring_statement__field_descriptors,
+  brume__store__v1__ring_statement__field_indices_by_name,
+  1,  brume__store__v1__ring_statement__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__ring_statement__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__ring_chain__field_descriptors[3] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingChain, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingChain, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "chain",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingChain, chain),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__ring_chain__field_indices_by_name[] = {
+  2,   /* field[2] = chain */
+  1,   /* field[1] = user */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__ring_chain__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__ring_chain__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.RingChain",
+  "RingChain",
+  "Brume__Store__V1__RingChain",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__RingChain),
+  3,
+  brume__store__v1__ring_chain__field_descriptors,
+  brume__store__v1__ring_chain__field_indices_by_name,
+  1,  brume__store__v1__ring_chain__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__ring_chain__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__ring_guest__field_descriptors[6] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingGuest, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "root",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingGuest, root),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingGuest, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "statement_hash",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingGuest, statement_hash),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "invitation_id",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingGuest, invitation_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "proof",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingGuest, proof),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__ring_guest__field_indices_by_name[] = {
+  4,   /* field[4] = invitation_id */
+  5,   /* field[5] = proof */
+  1,   /* field[1] = root */
+  3,   /* field[3] = statement_hash */
+  2,   /* field[2] = user */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__ring_guest__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__ring_guest__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.RingGuest",
+  "RingGuest",
+  "Brume__Store__V1__RingGuest",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__RingGuest),
+  6,
+  brume__store__v1__ring_guest__field_descriptors,
+  brume__store__v1__ring_guest__field_indices_by_name,
+  1,  brume__store__v1__ring_guest__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__ring_guest__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__client_token_put__field_descriptors[3] =
@@ -4746,7 +5190,7 @@ const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor
   (ProtobufCMessageInit) brume__store__v1__former_subscriber__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[16] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[19] =
 {
   {
     "zones",
@@ -4940,6 +5384,42 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ring_statements",
+    17,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_ring_statements),
+    offsetof(Brume__Store__V1__SnapshotBlock, ring_statements),
+    &brume__store__v1__ring_statement__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ring_chains",
+    18,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_ring_chains),
+    offsetof(Brume__Store__V1__SnapshotBlock, ring_chains),
+    &brume__store__v1__ring_chain__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ring_guests",
+    19,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_ring_guests),
+    offsetof(Brume__Store__V1__SnapshotBlock, ring_guests),
+    &brume__store__v1__ring_guest__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
   9,   /* field[9] = asked_zones */
@@ -4950,7 +5430,10 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
   6,   /* field[6] = owned_subscriptions */
   1,   /* field[1] = records */
   14,   /* field[14] = replaced_statements */
+  17,   /* field[17] = ring_chains */
   15,   /* field[15] = ring_entries */
+  18,   /* field[18] = ring_guests */
+  16,   /* field[16] = ring_statements */
   8,   /* field[8] = shared_zones */
   13,   /* field[13] = statements */
   4,   /* field[4] = subscriptions */
@@ -4962,7 +5445,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 19 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -4972,7 +5455,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  16,
+  19,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,

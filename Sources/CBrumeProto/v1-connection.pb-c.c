@@ -879,7 +879,7 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[43] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[45] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -905,6 +905,8 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[43] =
   { "METHOD_STATEMENTS_FETCH", "BRUME__V1__METHOD__METHOD_STATEMENTS_FETCH", 129 },
   { "METHOD_RINGS_APPEND", "BRUME__V1__METHOD__METHOD_RINGS_APPEND", 144 },
   { "METHOD_RINGS_FETCH", "BRUME__V1__METHOD__METHOD_RINGS_FETCH", 145 },
+  { "METHOD_RINGS_JOIN", "BRUME__V1__METHOD__METHOD_RINGS_JOIN", 146 },
+  { "METHOD_RINGS_FETCH_STATEMENTS", "BRUME__V1__METHOD__METHOD_RINGS_FETCH_STATEMENTS", 147 },
   { "METHOD_ENROLMENTS_POST", "BRUME__V1__METHOD__METHOD_ENROLMENTS_POST", 160 },
   { "METHOD_ENROLMENTS_FETCH", "BRUME__V1__METHOD__METHOD_ENROLMENTS_FETCH", 161 },
   { "METHOD_ENROLMENTS_END", "BRUME__V1__METHOD__METHOD_ENROLMENTS_END", 162 },
@@ -926,32 +928,32 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[43] =
   { "METHOD_ADMIN_HANDLES", "BRUME__V1__METHOD__METHOD_ADMIN_HANDLES", 274 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{144, 22},{160, 24},{256, 27},{272, 40},{0, 43}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{144, 22},{160, 26},{256, 29},{272, 42},{0, 45}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[43] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[45] =
 {
-  { "METHOD_ADMIN_ADD_ACCOUNT", 27 },
-  { "METHOD_ADMIN_CREATE_TOKEN", 30 },
-  { "METHOD_ADMIN_DEPLOY_SCHEMA", 35 },
-  { "METHOD_ADMIN_EXPORT_SCHEMA", 33 },
-  { "METHOD_ADMIN_HANDLES", 42 },
-  { "METHOD_ADMIN_IMPORT_SCHEMA", 34 },
-  { "METHOD_ADMIN_LIST_ACCOUNTS", 28 },
-  { "METHOD_ADMIN_LIST_CONTAINERS", 41 },
-  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 38 },
-  { "METHOD_ADMIN_QUOTA", 40 },
-  { "METHOD_ADMIN_REMOVE_ACCOUNT", 29 },
-  { "METHOD_ADMIN_RESET_SCHEMA", 36 },
-  { "METHOD_ADMIN_REVOKE_TOKENS", 31 },
-  { "METHOD_ADMIN_SET_ROLE_MEMBER", 37 },
-  { "METHOD_ADMIN_SNAPSHOT", 32 },
-  { "METHOD_ADMIN_STATS", 39 },
+  { "METHOD_ADMIN_ADD_ACCOUNT", 29 },
+  { "METHOD_ADMIN_CREATE_TOKEN", 32 },
+  { "METHOD_ADMIN_DEPLOY_SCHEMA", 37 },
+  { "METHOD_ADMIN_EXPORT_SCHEMA", 35 },
+  { "METHOD_ADMIN_HANDLES", 44 },
+  { "METHOD_ADMIN_IMPORT_SCHEMA", 36 },
+  { "METHOD_ADMIN_LIST_ACCOUNTS", 30 },
+  { "METHOD_ADMIN_LIST_CONTAINERS", 43 },
+  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 40 },
+  { "METHOD_ADMIN_QUOTA", 42 },
+  { "METHOD_ADMIN_REMOVE_ACCOUNT", 31 },
+  { "METHOD_ADMIN_RESET_SCHEMA", 38 },
+  { "METHOD_ADMIN_REVOKE_TOKENS", 33 },
+  { "METHOD_ADMIN_SET_ROLE_MEMBER", 39 },
+  { "METHOD_ADMIN_SNAPSHOT", 34 },
+  { "METHOD_ADMIN_STATS", 41 },
   { "METHOD_ASSETS_DOWNLOAD", 19 },
   { "METHOD_ASSETS_UPLOAD", 18 },
   { "METHOD_DATABASES_CHANGES", 10 },
-  { "METHOD_ENROLMENTS_END", 26 },
-  { "METHOD_ENROLMENTS_FETCH", 25 },
-  { "METHOD_ENROLMENTS_POST", 24 },
+  { "METHOD_ENROLMENTS_END", 28 },
+  { "METHOD_ENROLMENTS_FETCH", 27 },
+  { "METHOD_ENROLMENTS_POST", 26 },
   { "METHOD_HEALTH_CHECK", 1 },
   { "METHOD_NOTIFICATIONS_OPEN", 14 },
   { "METHOD_RECORDS_CHANGES", 7 },
@@ -961,6 +963,8 @@ static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[43] 
   { "METHOD_RECORDS_QUERY", 8 },
   { "METHOD_RINGS_APPEND", 22 },
   { "METHOD_RINGS_FETCH", 23 },
+  { "METHOD_RINGS_FETCH_STATEMENTS", 25 },
+  { "METHOD_RINGS_JOIN", 24 },
   { "METHOD_SHARES_ACCEPT", 17 },
   { "METHOD_SHARES_METADATA", 15 },
   { "METHOD_SHARES_REQUEST_ACCESS", 16 },
@@ -981,9 +985,9 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  43,
+  45,
   brume__v1__method__enum_values_by_number,
-  43,
+  45,
   brume__v1__method__enum_values_by_name,
   13,
   brume__v1__method__value_ranges,

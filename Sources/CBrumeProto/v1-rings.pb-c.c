@@ -187,7 +187,232 @@ void   brume__v1__fetch_ring_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__fetch_ring_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor brume__v1__append_ring_entry_request__field_descriptors[2] =
+void   brume__v1__ring_guest__init
+                     (Brume__V1__RingGuest         *message)
+{
+  static const Brume__V1__RingGuest init_value = BRUME__V1__RING_GUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__ring_guest__get_packed_size
+                     (const Brume__V1__RingGuest *message)
+{
+  assert(message->base.descriptor == &brume__v1__ring_guest__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__ring_guest__pack
+                     (const Brume__V1__RingGuest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__ring_guest__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__ring_guest__pack_to_buffer
+                     (const Brume__V1__RingGuest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__ring_guest__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__RingGuest *
+       brume__v1__ring_guest__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__RingGuest *)
+     protobuf_c_message_unpack (&brume__v1__ring_guest__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__ring_guest__free_unpacked
+                     (Brume__V1__RingGuest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__ring_guest__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__join_ring_request__init
+                     (Brume__V1__JoinRingRequest         *message)
+{
+  static const Brume__V1__JoinRingRequest init_value = BRUME__V1__JOIN_RING_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__join_ring_request__get_packed_size
+                     (const Brume__V1__JoinRingRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__join_ring_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__join_ring_request__pack
+                     (const Brume__V1__JoinRingRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__join_ring_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__join_ring_request__pack_to_buffer
+                     (const Brume__V1__JoinRingRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__join_ring_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__JoinRingRequest *
+       brume__v1__join_ring_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__JoinRingRequest *)
+     protobuf_c_message_unpack (&brume__v1__join_ring_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__join_ring_request__free_unpacked
+                     (Brume__V1__JoinRingRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__join_ring_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__join_ring_response__init
+                     (Brume__V1__JoinRingResponse         *message)
+{
+  static const Brume__V1__JoinRingResponse init_value = BRUME__V1__JOIN_RING_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__join_ring_response__get_packed_size
+                     (const Brume__V1__JoinRingResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__join_ring_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__join_ring_response__pack
+                     (const Brume__V1__JoinRingResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__join_ring_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__join_ring_response__pack_to_buffer
+                     (const Brume__V1__JoinRingResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__join_ring_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__JoinRingResponse *
+       brume__v1__join_ring_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__JoinRingResponse *)
+     protobuf_c_message_unpack (&brume__v1__join_ring_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__join_ring_response__free_unpacked
+                     (Brume__V1__JoinRingResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__join_ring_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__fetch_ring_statements_request__init
+                     (Brume__V1__FetchRingStatementsRequest         *message)
+{
+  static const Brume__V1__FetchRingStatementsRequest init_value = BRUME__V1__FETCH_RING_STATEMENTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__fetch_ring_statements_request__get_packed_size
+                     (const Brume__V1__FetchRingStatementsRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__fetch_ring_statements_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__fetch_ring_statements_request__pack
+                     (const Brume__V1__FetchRingStatementsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__fetch_ring_statements_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__fetch_ring_statements_request__pack_to_buffer
+                     (const Brume__V1__FetchRingStatementsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__fetch_ring_statements_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__FetchRingStatementsRequest *
+       brume__v1__fetch_ring_statements_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__FetchRingStatementsRequest *)
+     protobuf_c_message_unpack (&brume__v1__fetch_ring_statements_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__fetch_ring_statements_request__free_unpacked
+                     (Brume__V1__FetchRingStatementsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__fetch_ring_statements_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__fetch_ring_statements_response__init
+                     (Brume__V1__FetchRingStatementsResponse         *message)
+{
+  static const Brume__V1__FetchRingStatementsResponse init_value = BRUME__V1__FETCH_RING_STATEMENTS_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__fetch_ring_statements_response__get_packed_size
+                     (const Brume__V1__FetchRingStatementsResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__fetch_ring_statements_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__fetch_ring_statements_response__pack
+                     (const Brume__V1__FetchRingStatementsResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__fetch_ring_statements_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__fetch_ring_statements_response__pack_to_buffer
+                     (const Brume__V1__FetchRingStatementsResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__fetch_ring_statements_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__FetchRingStatementsResponse *
+       brume__v1__fetch_ring_statements_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__FetchRingStatementsResponse *)
+     protobuf_c_message_unpack (&brume__v1__fetch_ring_statements_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__fetch_ring_statements_response__free_unpacked
+                     (Brume__V1__FetchRingStatementsResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__fetch_ring_statements_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+static const ProtobufCFieldDescriptor brume__v1__append_ring_entry_request__field_descriptors[3] =
 {
   {
     "zone",
@@ -213,15 +438,28 @@ static const ProtobufCFieldDescriptor brume__v1__append_ring_entry_request__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "statements",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__AppendRingEntryRequest, n_statements),
+    offsetof(Brume__V1__AppendRingEntryRequest, statements),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__append_ring_entry_request__field_indices_by_name[] = {
   1,   /* field[1] = entry */
+  2,   /* field[2] = statements */
   0,   /* field[0] = zone */
 };
 static const ProtobufCIntRange brume__v1__append_ring_entry_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor brume__v1__append_ring_entry_request__descriptor =
 {
@@ -231,7 +469,7 @@ const ProtobufCMessageDescriptor brume__v1__append_ring_entry_request__descripto
   "Brume__V1__AppendRingEntryRequest",
   "brume.v1",
   sizeof(Brume__V1__AppendRingEntryRequest),
-  2,
+  3,
   brume__v1__append_ring_entry_request__field_descriptors,
   brume__v1__append_ring_entry_request__field_indices_by_name,
   1,  brume__v1__append_ring_entry_request__number_ranges,
@@ -320,7 +558,7 @@ const ProtobufCMessageDescriptor brume__v1__fetch_ring_request__descriptor =
   (ProtobufCMessageInit) brume__v1__fetch_ring_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__fetch_ring_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor brume__v1__fetch_ring_response__field_descriptors[5] =
 {
   {
     "entries",
@@ -346,15 +584,54 @@ static const ProtobufCFieldDescriptor brume__v1__fetch_ring_response__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "guests",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__V1__FetchRingResponse, n_guests),
+    offsetof(Brume__V1__FetchRingResponse, guests),
+    &brume__v1__ring_guest__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "departed",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__FetchRingResponse, n_departed),
+    offsetof(Brume__V1__FetchRingResponse, departed),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "renewed",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__FetchRingResponse, n_renewed),
+    offsetof(Brume__V1__FetchRingResponse, renewed),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__fetch_ring_response__field_indices_by_name[] = {
+  3,   /* field[3] = departed */
   0,   /* field[0] = entries */
+  2,   /* field[2] = guests */
   1,   /* field[1] = last */
+  4,   /* field[4] = renewed */
 };
 static const ProtobufCIntRange brume__v1__fetch_ring_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__v1__fetch_ring_response__descriptor =
 {
@@ -364,21 +641,338 @@ const ProtobufCMessageDescriptor brume__v1__fetch_ring_response__descriptor =
   "Brume__V1__FetchRingResponse",
   "brume.v1",
   sizeof(Brume__V1__FetchRingResponse),
-  2,
+  5,
   brume__v1__fetch_ring_response__field_descriptors,
   brume__v1__fetch_ring_response__field_indices_by_name,
   1,  brume__v1__fetch_ring_response__number_ranges,
   (ProtobufCMessageInit) brume__v1__fetch_ring_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor brume__v1__rings__method_descriptors[2] =
+static const ProtobufCFieldDescriptor brume__v1__ring_guest__field_descriptors[5] =
+{
+  {
+    "user",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RingGuest, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "statement_hash",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RingGuest, statement_hash),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "invitation_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RingGuest, invitation_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "proof",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RingGuest, proof),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "may_write",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RingGuest, may_write),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__ring_guest__field_indices_by_name[] = {
+  2,   /* field[2] = invitation_id */
+  4,   /* field[4] = may_write */
+  3,   /* field[3] = proof */
+  1,   /* field[1] = statement_hash */
+  0,   /* field[0] = user */
+};
+static const ProtobufCIntRange brume__v1__ring_guest__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor brume__v1__ring_guest__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.RingGuest",
+  "RingGuest",
+  "Brume__V1__RingGuest",
+  "brume.v1",
+  sizeof(Brume__V1__RingGuest),
+  5,
+  brume__v1__ring_guest__field_descriptors,
+  brume__v1__ring_guest__field_indices_by_name,
+  1,  brume__v1__ring_guest__number_ranges,
+  (ProtobufCMessageInit) brume__v1__ring_guest__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__join_ring_request__field_descriptors[5] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__JoinRingRequest, zone),
+    &brume__v1__zone_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "root",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__JoinRingRequest, root),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "statements",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__JoinRingRequest, n_statements),
+    offsetof(Brume__V1__JoinRingRequest, statements),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "invitation_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__JoinRingRequest, invitation_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "proof",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__JoinRingRequest, proof),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__join_ring_request__field_indices_by_name[] = {
+  3,   /* field[3] = invitation_id */
+  4,   /* field[4] = proof */
+  1,   /* field[1] = root */
+  2,   /* field[2] = statements */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__v1__join_ring_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor brume__v1__join_ring_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.JoinRingRequest",
+  "JoinRingRequest",
+  "Brume__V1__JoinRingRequest",
+  "brume.v1",
+  sizeof(Brume__V1__JoinRingRequest),
+  5,
+  brume__v1__join_ring_request__field_descriptors,
+  brume__v1__join_ring_request__field_indices_by_name,
+  1,  brume__v1__join_ring_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__join_ring_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define brume__v1__join_ring_response__field_descriptors NULL
+#define brume__v1__join_ring_response__field_indices_by_name NULL
+#define brume__v1__join_ring_response__number_ranges NULL
+const ProtobufCMessageDescriptor brume__v1__join_ring_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.JoinRingResponse",
+  "JoinRingResponse",
+  "Brume__V1__JoinRingResponse",
+  "brume.v1",
+  sizeof(Brume__V1__JoinRingResponse),
+  0,
+  brume__v1__join_ring_response__field_descriptors,
+  brume__v1__join_ring_response__field_indices_by_name,
+  0,  brume__v1__join_ring_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__join_ring_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__fetch_ring_statements_request__field_descriptors[3] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__FetchRingStatementsRequest, zone),
+    &brume__v1__zone_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__FetchRingStatementsRequest, user),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "after",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__FetchRingStatementsRequest, after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__fetch_ring_statements_request__field_indices_by_name[] = {
+  2,   /* field[2] = after */
+  1,   /* field[1] = user */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__v1__fetch_ring_statements_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor brume__v1__fetch_ring_statements_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.FetchRingStatementsRequest",
+  "FetchRingStatementsRequest",
+  "Brume__V1__FetchRingStatementsRequest",
+  "brume.v1",
+  sizeof(Brume__V1__FetchRingStatementsRequest),
+  3,
+  brume__v1__fetch_ring_statements_request__field_descriptors,
+  brume__v1__fetch_ring_statements_request__field_indices_by_name,
+  1,  brume__v1__fetch_ring_statements_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__fetch_ring_statements_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__fetch_ring_statements_response__field_descriptors[2] =
+{
+  {
+    "statements",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__FetchRingStatementsResponse, n_statements),
+    offsetof(Brume__V1__FetchRingStatementsResponse, statements),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__FetchRingStatementsResponse, last),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__fetch_ring_statements_response__field_indices_by_name[] = {
+  1,   /* field[1] = last */
+  0,   /* field[0] = statements */
+};
+static const ProtobufCIntRange brume__v1__fetch_ring_statements_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__fetch_ring_statements_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.FetchRingStatementsResponse",
+  "FetchRingStatementsResponse",
+  "Brume__V1__FetchRingStatementsResponse",
+  "brume.v1",
+  sizeof(Brume__V1__FetchRingStatementsResponse),
+  2,
+  brume__v1__fetch_ring_statements_response__field_descriptors,
+  brume__v1__fetch_ring_statements_response__field_indices_by_name,
+  1,  brume__v1__fetch_ring_statements_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__fetch_ring_statements_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCMethodDescriptor brume__v1__rings__method_descriptors[4] =
 {
   { "Append", &brume__v1__append_ring_entry_request__descriptor, &brume__v1__append_ring_entry_response__descriptor },
   { "Fetch", &brume__v1__fetch_ring_request__descriptor, &brume__v1__fetch_ring_response__descriptor },
+  { "Join", &brume__v1__join_ring_request__descriptor, &brume__v1__join_ring_response__descriptor },
+  { "FetchStatements", &brume__v1__fetch_ring_statements_request__descriptor, &brume__v1__fetch_ring_statements_response__descriptor },
 };
 const unsigned brume__v1__rings__method_indices_by_name[] = {
   0,        /* Append */
-  1         /* Fetch */
+  1,        /* Fetch */
+  3,        /* FetchStatements */
+  2         /* Join */
 };
 const ProtobufCServiceDescriptor brume__v1__rings__descriptor =
 {
@@ -387,7 +981,7 @@ const ProtobufCServiceDescriptor brume__v1__rings__descriptor =
   "Rings",
   "Brume__V1__Rings",
   "brume.v1",
-  2,
+  4,
   brume__v1__rings__method_descriptors,
   brume__v1__rings__method_indices_by_name
 };
@@ -406,6 +1000,22 @@ void brume__v1__rings__fetch(ProtobufCService *service,
 {
   assert(service->descriptor == &brume__v1__rings__descriptor);
   service->invoke(service, 1, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__rings__join(ProtobufCService *service,
+                            const Brume__V1__JoinRingRequest *input,
+                            Brume__V1__JoinRingResponse_Closure closure,
+                            void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__rings__descriptor);
+  service->invoke(service, 2, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__rings__fetch_statements(ProtobufCService *service,
+                                        const Brume__V1__FetchRingStatementsRequest *input,
+                                        Brume__V1__FetchRingStatementsResponse_Closure closure,
+                                        void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__rings__descriptor);
+  service->invoke(service, 3, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__rings__init (Brume__V1__Rings_Service *service,
                              Brume__V1__Rings_ServiceDestroy destroy)

@@ -65,7 +65,9 @@ struct OutlineTests {
         var house = try Household("_ann")
         let chain = try house.begun(house.draft())
         func directory(_ count: Int) throws -> StatementDirectory {
-            StatementDirectory(try #require(try StatementKeys(kept: Self.signed(house["_ann"]).prefix(count))))
+            var directory = StatementDirectory()
+            directory.add(try #require(try StatementKeys(kept: Self.signed(house["_ann"]).prefix(count))))
+            return directory
         }
         var known = try RingChain(first: chain.entries[0], of: house.tree, statements: try directory(1))
         try house.replaceKeys(of: "_ann")
@@ -108,9 +110,92 @@ struct OutlineTests {
             #expect(outline.ring == chain.head.ring && outline.number == chain.head.number)
             #expect(outline.isClosed == chain.head.isClosed && outline.hasPlainAssets == chain.head.hasPlainAssets)
             #expect(outline.ownerStatementHash == house["_ann"].chain.last.hash)
+            let others = chain.head.members.filter { $0.role != .owner }
+            #expect(outline.others.map(\.user) == others.map(\.user))
+            #expect(outline.others.map(\.statementHash) == others.map(\.statementHash))
+            #expect(outline.others.map(\.isAuthor) == others.map { $0.role != .reader })
             #expect(throws: EncryptionRefusal.self) { try RingOutline(kept: Array(bytes.prefix(200))) }
         }
         #expect(chains.map(\.head.isClosed) == [false, false, false, true])
         #expect(throws: EncryptionRefusal.damaged) { try RingOutline(kept: []) }
+    }
+
+    @Test("of several accounts are enough for a ring with members, and for those whom a link lets in")
+    func members() throws {
+        var house = try Household("_ann", "_ben", "_cyd")
+        let secret = LinkSecret()
+        let invitation = try house.invitation(.writer, secret: secret)
+        let one = try house.begun(house.draft(house["_ben"].member(.writer)))
+        let two = try house.next(one, by: "_ann") { $0.invitations = [invitation] }
+        let guest = house.guest("_cyd", .writer, by: invitation, secret: secret)
+        let three = try house.next(two, by: "_ben") { $0.members.append(guest) }
+        func directory(_ names: String...) throws -> StatementDirectory {
+            var directory = StatementDirectory()
+            for name in names { directory.add(try #require(try StatementKeys(kept: Self.signed(house[name])))) }
+            return directory
+        }
+        let all = try directory("_ann", "_ben", "_cyd")
+        var chain = try RingChain(first: three.entries[0], of: house.tree, statements: all)
+        for signed in three.entries.dropFirst() { try chain.append(signed, statements: all) }
+        #expect(chain.head == three.head)
+        var short = try RingChain(first: three.entries[0], of: house.tree, statements: directory("_ann", "_ben"))
+        try short.append(three.entries[1], statements: try directory("_ann", "_ben"))
+        #expect(throws: EncryptionRefusal.brokenChain) {
+            try short.append(three.entries[2], statements: try directory("_ann", "_ben"))
+        }
+        // Somebody who began anew has both chains.
+        let former = try #require(try StatementKeys(kept: Self.signed(house["_cyd"])))
+        try house.begin("_cyd")
+        var both = try directory("_ann", "_ben", "_cyd")
+        both.add(former)
+        let four = try house.next(three, by: "_ann") { draft in
+            draft.drop(["_cyd"])
+            draft.members.append(house["_cyd"].member(.reader))
+        }
+        try chain.append(four.entries[3], statements: both)
+    }
+
+    @Test("say whether a guest's proof holds, for the ring, the guest and the statement that it was made for")
+    func proofs() throws {
+        let house = try Household("_ann", "_ben", "_cyd")
+        let secret = LinkSecret()
+        let invitation = try house.invitation(secret: secret)
+        let head = try house.next(house.begun(house.draft()), by: "_ann") { $0.invitations = [invitation] }.head
+        let hash = house["_ben"].chain.last.hash
+        func joining(_ secret: LinkSecret, in ring: RingName? = nil) throws -> RingMember.Joining {
+            try #require(house.guest("_ben", .reader, by: invitation, secret: secret, in: ring).joining)
+        }
+        try head.check(joining(secret), ofGuest: "_ben", statementHash: hash)
+        #expect(throws: EncryptionRefusal.badSignature) {
+            try head.check(joining(secret), ofGuest: "_cyd", statementHash: hash)
+        }
+        #expect(throws: EncryptionRefusal.badSignature) {
+            try head.check(joining(secret), ofGuest: "_ben", statementHash: house["_cyd"].chain.last.hash)
+        }
+        for wrong in [try joining(LinkSecret()), try joining(secret, in: house.zone)] {
+            #expect(throws: EncryptionRefusal.badSignature) {
+                try head.check(wrong, ofGuest: "_ben", statementHash: hash)
+            }
+        }
+        let before = try house.begun(house.draft()).head
+        #expect(throws: EncryptionRefusal.notAllowed) {
+            try before.check(joining(secret), ofGuest: "_ben", statementHash: hash)
+        }
+    }
+
+    @Test("say which of two statements has the newer keys") func comparing() throws {
+        let (chain, signed) = try Self.chain()
+        let keys = try #require(try StatementKeys(kept: signed.map(\.bytes)))
+        let hashes = chain.statements.map(\.hash)
+        for (index, hash) in hashes.enumerated() {
+            for (other, otherHash) in hashes.enumerated() {
+                let isAsNew = index >= other || chain.statements[index].keys == chain.statements[other].keys
+                #expect(keys.keys(of: hash, areAsNewAs: otherHash) == isAsNew)
+            }
+            #expect(keys.has(hash) && !keys.keys(of: hash, areAsNewAs: Statement.noHash))
+        }
+        #expect(!keys.has(Statement.noHash) && !keys.isContinued(by: chain.statements[7]))
+        let shorter = try #require(try StatementKeys(kept: signed.prefix(7).map(\.bytes)))
+        #expect(shorter.isContinued(by: chain.statements[7]) && !shorter.isContinued(by: chain.statements[6]))
     }
 }

@@ -50,6 +50,20 @@ package struct StatementKeys: Sendable {
         indices[hash].map { $0 >= keys[keys.count - 1].first } ?? false
     }
 
+    /// Whether a statement stands behind the newest one.
+    package func isContinued(by statement: Statement) -> Bool {
+        statement.scope == scope && Int(statement.number) == count + 1 && statement.previousHash == newestHash
+    }
+
+    /// Whether the chain has a statement of this hash.
+    package func has(_ hash: [UInt8]) -> Bool { indices[hash] != nil }
+
+    /// Whether the chain has two statements, and the first names the same keys as the second or stands behind it.
+    package func keys(of hash: [UInt8], areAsNewAs other: [UInt8]) -> Bool {
+        guard let found = find(hash), let other = find(other) else { return false }
+        return found.index >= other.index || found.keys == other.keys
+    }
+
     /// Where a statement of this hash stands in the chain, and its keys; nil where the chain has none.
     func find(_ hash: [UInt8]) -> (index: Int, keys: PublicKeys)? {
         guard let index = indices[hash] else { return nil }

@@ -107,6 +107,17 @@ package struct RingEntry: Hashable, Sendable {
 
     package func member(named user: String) -> RingMember? { members.first { $0.user.hasBytes(of: user) } }
 
+    /// Checks that a guest can be taken in behind this entry with a proof.
+    ///
+    /// - Throws: `notAllowed` where the entry lists no such invitation, `badSignature` where the proof is of another
+    ///   link, ring, guest or statement.
+    package func check(
+        _ joining: RingMember.Joining, ofGuest guest: String, statementHash: [UInt8]
+    ) throws(EncryptionRefusal) {
+        guard let invitation = invitations.first(where: { $0.id == joining.invitationID }) else { throw .notAllowed }
+        try invitation.check(joining.proof, ofGuest: guest, statementHash: statementHash, ring: ring)
+    }
+
     /// The open invitations, in the order of their boxes.
     var openInvitations: [RingInvitation] { invitations.filter(\.isOpen) }
 

@@ -68,6 +68,15 @@ package struct RingInvitation: Hashable, Sendable {
         throw .keyMissing
     }
 
+    /// Checks that a guest had the link.
+    func check(
+        _ proof: [UInt8], ofGuest guest: String, statementHash: [UInt8], ring: RingName
+    ) throws(EncryptionRefusal) {
+        let message = LinkSecret.joinMessage(
+            ring: ring, invitationID: id, guest: guest, statementHash: statementHash)
+        try Signature.check(proof, of: message, by: keys.signing)
+    }
+
     /// Whether it may stand in the place of another one, as far as its role and its flags say.
     func replaces(_ other: RingInvitation) -> Bool {
         role == other.role && isForOneGuest == other.isForOneGuest && isOpen == other.isOpen

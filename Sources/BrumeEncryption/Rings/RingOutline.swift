@@ -11,9 +11,19 @@ package struct RingOutline: Hashable, Sendable {
     package let isClosed: Bool
     /// The statement to whose keys the owner's box is.
     package let ownerStatementHash: [UInt8]
+    /// The other members.
+    package let others: [Member]
+
+    /// A member, and the statement to whose keys their box is.
+    package struct Member: Hashable, Sendable {
+        package let user: String
+        package let statementHash: [UInt8]
+        /// Whether they make entries: all but readers do.
+        package let isAuthor: Bool
+    }
 
     /// Reads it from a signed entry that was checked as it was kept: no key and no signature is checked again, and
-    /// nothing is read behind the owner.
+    /// nothing is read behind the members.
     package init(kept bytes: [UInt8]) throws(EncryptionRefusal) {
         var signed = try PartReader(bytes, .signedRingEntry)
         let entry = try signed.readBytes(atMost: bytes.count)
@@ -33,11 +43,19 @@ package struct RingOutline: Hashable, Sendable {
         _ = try reader.readBytes(atMost: RingKeySeals.earlierKeysBytesMax)
         _ = try reader.readBytes(atMost: RingKeySeals.closedKeyBytes)
         var owner: [UInt8]?
-        for _ in 0..<(try reader.readCount(1...Limits.members)) where owner == nil {
+        var others: [Member] = []
+        for _ in 0..<(try reader.readCount(1...Limits.members)) {
             let member = try reader.readMember()
-            if member.role == .owner { owner = member.statementHash }
+            if member.role == .owner {
+                owner = member.statementHash
+            } else {
+                others.append(
+                    Member(
+                        user: member.user, statementHash: member.statementHash, isAuthor: member.role != .reader))
+            }
         }
         guard number > 0, let owner else { throw .damaged }
         ownerStatementHash = owner
+        self.others = others
     }
 }

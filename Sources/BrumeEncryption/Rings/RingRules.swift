@@ -75,9 +75,8 @@ struct RingRules {
             guard let joining = member.joining,
                 let invitation = before?.invitations.first(where: { $0.id == joining.invitationID })
             else { continue }
-            let message = LinkSecret.joinMessage(
-                ring: ring, invitationID: invitation.id, guest: member.user, statementHash: member.statementHash)
-            try Signature.check(joining.proof, of: message, by: invitation.keys.signing)
+            try invitation.check(
+                joining.proof, ofGuest: member.user, statementHash: member.statementHash, ring: ring)
         }
     }
 

@@ -18,13 +18,13 @@ package struct StatementDirectory: Sendable {
 
     /// More than one for somebody who began anew, as after a reset.
     private var chains: [String: [StatementChain]] = [:]
-    /// What a server knows of the one account of which it has statements.
-    private var known: StatementKeys?
+    /// Chains of which no more is known than their keys, as a server does.
+    private var keys: [String: [StatementKeys]] = [:]
 
     package init() {}
 
-    /// The statements of one account, of which no more is known than their keys.
-    package init(_ keys: StatementKeys) { known = keys }
+    /// Puts in a chain of which no more is known than its keys. Each is put in once.
+    package mutating func add(_ chain: StatementKeys) { keys[chain.scope.account, default: []].append(chain) }
 
     /// Puts in what is known of an account.
     ///
@@ -48,10 +48,12 @@ package struct StatementDirectory: Sendable {
     /// is none with this hash.
     func find(_ user: String, hash: [UInt8], in place: Place) -> Found? {
         let scope = IdentityScope(account: user, container: place.container, environment: place.environment)
-        if let known, known.scope == scope, let found = known.find(hash) {
-            return Found(
-                location: Location(first: known.firstHash, index: found.index), keys: found.keys,
-                newest: (known.newestHash, known.newest))
+        for chain in keys[user] ?? [] where chain.scope == scope {
+            if let found = chain.find(hash) {
+                return Found(
+                    location: Location(first: chain.firstHash, index: found.index), keys: found.keys,
+                    newest: (chain.newestHash, chain.newest))
+            }
         }
         for chain in chains[user] ?? [] where chain.last.scope == scope {
             if let index = chain.index(of: hash) {

@@ -65,4 +65,12 @@ package enum Change: Equatable, Sendable {
     case ringEntry(zone: UInt64, root: String, number: UInt32, SharedBytes)
     /// The rings of a zone go, and the zone stays.
     case ringsEnd(zone: UInt64)
+    // What is known beside a zone's rings of users who do not own it.
+    /// The user's next statement there, of one of their chains. A chain that it begins is the one of their keys.
+    case ringStatement(zone: UInt64, user: String, number: UInt32, chain: UInt32, SharedBytes)
+    /// An earlier chain of a user is the one of their keys again.
+    case ringChain(zone: UInt64, user: String, chain: UInt32)
+    /// A user asks to be taken into a ring, in place of what they asked before.
+    case ringGuest(zone: UInt64, root: String, RingGuest)
+    case ringGuestEnd(zone: UInt64, root: String, user: String)
 }

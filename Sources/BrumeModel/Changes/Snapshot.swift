@@ -254,6 +254,50 @@ package struct SnapshotRingEntry: Equatable, Sendable {
     }
 }
 
+/// A statement of a user beside the rings of a zone that somebody else owns.
+package struct SnapshotRingStatement: Equatable, Sendable {
+    /// The zone's incarnation.
+    package var zone: UInt64
+    package var user: String
+    /// Which of the user's chains it is of, from 1.
+    package var chain: UInt32
+    package var statement: SharedBytes
+
+    package init(zone: UInt64, user: String, chain: UInt32, statement: SharedBytes) {
+        self.zone = zone
+        self.user = user
+        self.chain = chain
+        self.statement = statement
+    }
+}
+
+/// The chain of a user's keys, where it is not the one that began last.
+package struct SnapshotRingChain: Equatable, Sendable {
+    package var zone: UInt64
+    package var user: String
+    package var chain: UInt32
+
+    package init(zone: UInt64, user: String, chain: UInt32) {
+        self.zone = zone
+        self.user = user
+        self.chain = chain
+    }
+}
+
+/// A user who asks to be taken into a ring.
+package struct SnapshotRingGuest: Equatable, Sendable {
+    package var zone: UInt64
+    /// Empty for the zone's own ring.
+    package var root: String
+    package var guest: RingGuest
+
+    package init(zone: UInt64, root: String, guest: RingGuest) {
+        self.zone = zone
+        self.root = root
+        self.guest = guest
+    }
+}
+
 /// A later block of a snapshot: any part of the database's content, in the order of feeds.
 package struct SnapshotBlock: Equatable, Sendable {
     package var zones: [SnapshotZone]
@@ -275,6 +319,10 @@ package struct SnapshotBlock: Equatable, Sendable {
     package var replacedStatements: [ReplacedStatements]
     /// Those of one ring stand in the order of their numbers, from 1, also from block to block.
     package var ringEntries: [SnapshotRingEntry]
+    /// In the order in which they were kept, also from block to block.
+    package var ringStatements: [SnapshotRingStatement]
+    package var ringChains: [SnapshotRingChain]
+    package var ringGuests: [SnapshotRingGuest]
 
     package init(
         zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
@@ -282,7 +330,9 @@ package struct SnapshotBlock: Equatable, Sendable {
         operations: [SnapshotOperation] = [], formerSubscribers: [SnapshotFormerSubscriber] = [],
         sharedZones: [SnapshotSharedZone] = [], askedZones: [AskedZone] = [], trees: [SnapshotTree] = [],
         treeMembers: [SnapshotTreeMember] = [], departures: [SnapshotDeparture] = [], statements: [SharedBytes] = [],
-        replacedStatements: [ReplacedStatements] = [], ringEntries: [SnapshotRingEntry] = []
+        replacedStatements: [ReplacedStatements] = [], ringEntries: [SnapshotRingEntry] = [],
+        ringStatements: [SnapshotRingStatement] = [], ringChains: [SnapshotRingChain] = [],
+        ringGuests: [SnapshotRingGuest] = []
     ) {
         self.zones = zones
         self.records = records
@@ -299,5 +349,8 @@ package struct SnapshotBlock: Equatable, Sendable {
         self.statements = statements
         self.replacedStatements = replacedStatements
         self.ringEntries = ringEntries
+        self.ringStatements = ringStatements
+        self.ringChains = ringChains
+        self.ringGuests = ringGuests
     }
 }

@@ -1,12 +1,16 @@
-/// A request to keep a ring's next entry, in a zone of the caller's private database.
+/// A request to keep a ring's next entry, in a zone of the caller's private database or of another's in which they take
+/// part.
 package struct AppendRingEntryRequest: Equatable, Sendable {
     package var zone: ZoneID
     /// Signed; it says of which ring of the zone it is.
     package var entry: SharedBytes
+    /// Signed statements of its members, each user's in their order: those that the server may not have.
+    package var statements: [SharedBytes]
 
-    package init(zone: ZoneID, entry: SharedBytes) {
+    package init(zone: ZoneID, entry: SharedBytes, statements: [SharedBytes] = []) {
         self.zone = zone
         self.entry = entry
+        self.statements = statements
     }
 }
 
@@ -25,14 +29,87 @@ package struct FetchRingRequest: Equatable, Sendable {
     }
 }
 
-/// Some entries of a ring, the first in front.
+/// Some entries of a ring, the first in front, and what its next one has to take into account.
 package struct RingPage: Equatable, Sendable {
     package var entries: [SharedBytes]
     /// The number of the last one that there is; 0 where there is none.
     package var last: UInt32
+    /// Who waits to be taken in.
+    package var guests: [RingGuest]
+    /// Members of the last entry who take part no more in what the ring is of.
+    package var departed: [String]
+    /// Members of the last entry who have other keys now than it names.
+    package var renewed: [String]
 
-    package init(entries: [SharedBytes], last: UInt32) {
+    package init(
+        entries: [SharedBytes], last: UInt32, guests: [RingGuest] = [], departed: [String] = [], renewed: [String] = []
+    ) {
         self.entries = entries
         self.last = last
+        self.guests = guests
+        self.departed = departed
+        self.renewed = renewed
+    }
+}
+
+/// Somebody who takes part in what a ring is of, and is no member of it.
+package struct RingGuest: Equatable, Sendable {
+    /// The user record name.
+    package var user: String
+    /// Of the user's newest statement beside the rings.
+    package var statementHash: [UInt8]
+    /// Of the link that the user had; empty where there was none.
+    package var invitationID: [UInt8]
+    /// That the user had the link, which devices check; or empty.
+    package var proof: [UInt8]
+    /// Whether the user may change records, and so may be a writer of the ring. It is worked out for each answer.
+    package var mayWrite: Bool
+
+    package init(
+        user: String, statementHash: [UInt8], invitationID: [UInt8] = [], proof: [UInt8] = [], mayWrite: Bool = false
+    ) {
+        self.mayWrite = mayWrite
+        self.user = user
+        self.statementHash = statementHash
+        self.invitationID = invitationID
+        self.proof = proof
+    }
+}
+
+/// A request to tell those who make a ring's entries which keys the caller has.
+package struct JoinRingRequest: Equatable, Sendable {
+    package var zone: ZoneID
+    /// The record name of the shared tree's root; empty for the zone's own ring.
+    package var root: String
+    /// Signed, in their order.
+    package var statements: [SharedBytes]
+    /// Of the link that the caller had; empty where there was none.
+    package var invitationID: [UInt8]
+    /// That the caller had the link; or empty.
+    package var proof: [UInt8]
+
+    package init(
+        zone: ZoneID, root: String = "", statements: [SharedBytes], invitationID: [UInt8] = [], proof: [UInt8] = []
+    ) {
+        self.zone = zone
+        self.root = root
+        self.statements = statements
+        self.invitationID = invitationID
+        self.proof = proof
+    }
+}
+
+/// A request for one user's statements beside the rings of a zone.
+package struct FetchRingStatementsRequest: Equatable, Sendable {
+    package var zone: ZoneID
+    /// The user record name.
+    package var user: String
+    /// The number behind which the caller wants statements.
+    package var after: UInt32
+
+    package init(zone: ZoneID, user: String, after: UInt32) {
+        self.zone = zone
+        self.user = user
+        self.after = after
     }
 }

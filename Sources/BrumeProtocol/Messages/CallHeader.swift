@@ -32,6 +32,8 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let statementsFetch = Method(rawValue: 129)
     package static let ringsAppend = Method(rawValue: 144)
     package static let ringsFetch = Method(rawValue: 145)
+    package static let ringsJoin = Method(rawValue: 146)
+    package static let ringsFetchStatements = Method(rawValue: 147)
     package static let enrolmentsPost = Method(rawValue: 160)
     package static let enrolmentsFetch = Method(rawValue: 161)
     package static let enrolmentsEnd = Method(rawValue: 162)

@@ -41,6 +41,9 @@ extension DataRequest {
         case .statementsFetch: self = .fetchStatements(after: try coder.decodeFetchStatementsRequest(payload))
         case .ringsAppend: self = .appendRingEntry(try coder.decodeAppendRingEntryRequest(payload))
         case .ringsFetch: self = .fetchRing(try coder.decodeFetchRingRequest(payload))
+        case .ringsJoin: self = .joinRing(try coder.decodeJoinRingRequest(payload))
+        case .ringsFetchStatements:
+            self = .fetchRingStatements(try coder.decodeFetchRingStatementsRequest(payload))
         case .enrolmentsPost: self = .enrolment(.post(try coder.decodePostEnrolmentRequest(payload)))
         case .enrolmentsFetch: self = .enrolment(.fetch(try coder.decodeFetchEnrolmentsRequest(payload)))
         case .enrolmentsEnd: self = .enrolment(.end(try coder.decodeEndEnrolmentRequest(payload)))

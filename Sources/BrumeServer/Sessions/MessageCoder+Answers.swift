@@ -26,6 +26,8 @@ extension MessageCoder {
         case .statements(let page): encodeFetchStatementsResponse(page)
         case .ringEntryAppended: encodeAppendRingEntryResponse()
         case .ring(let page): encodeFetchRingResponse(page)
+        case .ringJoined: encodeJoinRingResponse()
+        case .ringStatements(let page): encodeFetchRingStatementsResponse(page)
         case .enrolmentPosted: encodePostEnrolmentResponse()
         case .enrolments(let enrolments): encodeFetchEnrolmentsResponse(enrolments)
         case .enrolmentEnded: encodeEndEnrolmentResponse()

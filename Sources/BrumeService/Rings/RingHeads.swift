@@ -9,14 +9,14 @@ internal import BrumeStore
 /// long as the database has these at that place: an entry or a statement behind them, a zone that went or was made
 /// again, a reset and a database that was loaded anew put others there.
 ///
-/// It takes at most 200 KB for 1,024 statements, and some 5 MB for 10,000 rings with the longest names, counted with
-/// the database, and goes with it.
+/// It takes at most 200 KB for 1,024 statements, some 5 MB for 10,000 rings with the longest names, some 3 MB for the
+/// members of shared ones, and 13 MB for statements of these, counted with the database, and goes with it.
 struct RingHeads {
     /// What a save may be encrypted with.
     enum State: Equatable {
         /// There is no ring, or it was closed, or the caller may not learn of it.
         case none
-        /// The owner has other keys than those that the last entry is boxed to.
+        /// A member has other keys than those that the last entry is boxed to, or takes part no more.
         case due
         /// The number of the newest key, and the hash of the entry that brought it.
         case newest(UInt32, entryHash: [UInt8])
@@ -30,10 +30,12 @@ struct RingHeads {
         let hasPlainAssets: Bool
         let isClosed: Bool
         let ownerStatementHash: [UInt8]
+        let others: [RingOutline.Member]
 
         init(_ outline: RingOutline, of entry: SharedBytes) {
             (self.entry, number, hash, isClosed) = (entry, outline.number, outline.hash, outline.isClosed)
             (hasPlainAssets, ownerStatementHash) = (outline.hasPlainAssets, outline.ownerStatementHash)
+            others = outline.others
         }
     }
 
@@ -57,16 +59,23 @@ struct RingHeads {
     private var zones: [UInt64: Zone] = [:]
     private var zonesBytes = 0
     private var statements: (keys: StatementKeys, last: SharedBytes)?
+    /// What the statements of others name.
+    var userKeys = RingUserKeys()
+    /// How many members other than the owner were read. When there are too many, all rings are read anew.
+    private var memberCount = 0
     /// How often something was read: for tests.
     private(set) var testOnly_readCount = 0
 
     /// About what it takes in memory.
     var approximateBytes: Int {
         zonesBytes + (statements?.keys.count ?? 0) * StatementKeys.approximateBytesPerStatement
+            + userKeys.approximateBytes + memberCount * Self.memberBytes
     }
 
     private static let zoneBytes = 1_024
     private static let treeBytes = 256
+    private static let memberBytes = 200
+    private static let membersMax = 16_384
 
     /// Which keys a value or a stamp in a zone may be of.
     ///
@@ -79,19 +88,28 @@ struct RingHeads {
     ) throws(EncryptionRefusal) -> State {
         guard try prepare(zone, of: database.rings) else { return .none }
         let head: Head
+        var root = ""
         if header.isShared {
             try prepareTrees(ofZone: zone, database.rings)
-            guard let root = zones[zone]!.trees![header.treeID]?.root, mayLearn(root),
-                let tree = try self.head(ofTree: header.treeID, root, inZone: zone, of: database.rings)
+            guard let found = zones[zone]!.trees![header.treeID]?.root, mayLearn(found),
+                let tree = try self.head(ofTree: header.treeID, found, inZone: zone, of: database.rings)
             else { return .none }
-            head = tree
+            (head, root) = (tree, found)
         } else {
             guard mayLearn("") else { return .none }
             head = zones[zone]!.head
         }
         if head.isClosed { return .none }
         let isNewest = try keys(of: database.statements)?.areNewest(ofStatement: head.ownerStatementHash) ?? false
-        return isNewest ? .newest(head.number, entryHash: head.hash) : .due
+        guard isNewest else { return .due }
+        for member in head.others {
+            // Who takes part changes without the entry.
+            guard database.takesPart(member.user, inRing: root, ofZone: zone),
+                try userKeys.areNewest(
+                    ofStatement: member.statementHash, of: member.user, inZone: zone, database.rings)
+            else { return .due }
+        }
+        return .newest(head.number, entryHash: head.hash)
     }
 
     /// Whether the assets of a zone are encrypted: its ring says so, also where it is due.
@@ -103,6 +121,25 @@ struct RingHeads {
     ) throws(EncryptionRefusal) -> Bool {
         guard try prepare(zone, of: database.rings) else { return false }
         return !zones[zone]!.head.hasPlainAssets
+    }
+
+    /// Whether a tree has a ring that was not closed.
+    ///
+    /// - Parameters:
+    ///   - root: The record name of the tree's root.
+    ///   - zone: The zone's incarnation.
+    /// - Throws: Where what is kept can't be read.
+    mutating func hasOpenRing(
+        ofTree root: String, inZone zone: UInt64, of database: Database
+    ) throws(EncryptionRefusal) -> Bool {
+        guard database.rings.hasRing(ofZone: zone, root: root), try prepare(zone, of: database.rings) else {
+            return false
+        }
+        try prepareTrees(ofZone: zone, database.rings)
+        let id = EncryptedHeader.TreeID(
+            BrumeEncryption.Tree(place: zones[zone]!.place, root: root, kind: .isShared).id)
+        guard zones[zone]!.trees![id] != nil else { return false }
+        return try head(ofTree: id, root, inZone: zone, of: database.rings).map { !$0.isClosed } ?? false
     }
 
     // MARK: Statements
@@ -140,6 +177,7 @@ struct RingHeads {
     private mutating func prepare(_ zone: UInt64, of rings: ZoneRings) throws(EncryptionRefusal) -> Bool {
         let ring = rings.ring(ofZone: zone, root: "")
         guard let first = ring[1], let last = ring[ring.last] else { return false }
+        if memberCount > Self.membersMax { (zones, zonesBytes, memberCount) = ([:], 0, 0) }
         if zones[zone]?.first.isSame(as: first) == true {
             if !zones[zone]!.head.entry.isSame(as: last) {
                 zones[zone]!.head = Head(try read(last), of: last)
@@ -158,6 +196,7 @@ struct RingHeads {
 
     private mutating func forget(_ zone: UInt64) {
         if let gone = zones.removeValue(forKey: zone) { zonesBytes -= gone.approximateBytes }
+        userKeys.forget(zone: zone)
     }
 
     /// Knows which trees have a ring in a zone: a hash for each that is new, and no entry is read.
@@ -191,6 +230,8 @@ struct RingHeads {
 
     private mutating func read(_ entry: SharedBytes) throws(EncryptionRefusal) -> RingOutline {
         testOnly_readCount += 1
-        return try RingOutline(kept: entry.array)
+        let outline = try RingOutline(kept: entry.array)
+        memberCount += outline.others.count
+        return outline
     }
 }

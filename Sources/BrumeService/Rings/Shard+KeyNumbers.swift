@@ -4,8 +4,8 @@ internal import BrumeRecord
 internal import BrumeStore
 
 /// Nothing is saved under a key that somebody may have who was dropped: what a save encrypts has to be of the newest
-/// key of its ring, and the ring's newest entry boxed to the keys that its owner has now. Nor is an asset saved plain
-/// in a zone whose ring says that its assets are encrypted, whoever saves it.
+/// key of its ring, and the ring's newest entry boxed to the keys that its members have now, all of whom take part. Nor
+/// is an asset saved plain in a zone whose ring says that its assets are encrypted, whoever saves it.
 extension Shard {
     /// The saves of a request that are refused for the keys of their encrypted values, or of their stamps, and the
     /// zones that take no plain asset. Values that a save does not send are as they were.
@@ -78,6 +78,10 @@ private struct KeyCheck {
     private let incarnation: UInt64?
     /// What was found last: mostly all values are of one tree.
     private var last: (header: EncryptedHeader, state: RingHeads.State)?
+    /// What was found of shared trees, of which each asks for all members.
+    private var treeStates: [EncryptedHeader.TreeID: RingHeads.State] = [:]
+    /// Which roots of shared trees have a ring that is open.
+    private var openRoots: [String: Bool] = [:]
 
     init(_ modification: borrowing ZoneModification<CheckedFields>, in loaded: LoadedDatabase, _ caller: Caller) {
         (zone, ringEntryHash) = (modification.zone, modification.ringEntryHash)
@@ -95,8 +99,10 @@ private struct KeyCheck {
         }
         guard save.fields.mayHoldEncrypted else { return nil }
         var found: Result<ServiceError?, EncryptionRefusal> = .success(nil)
+        var isPrivate = false
         save.fields.puts.forEachEncryptedHeader { header in
             do throws(EncryptionRefusal) {
+                if !header.isShared { isPrivate = true }
                 guard let problem = try problem(with: header, incarnation) else { return true }
                 found = .success(problem)
             } catch {
@@ -104,7 +110,23 @@ private struct KeyCheck {
             }
             return false
         }
-        return try found.get()
+        if let problem = try found.get() { return problem }
+        guard isPrivate else { return nil }
+        return try isShared(save, incarnation) ? Self.isOfSharedTree : nil
+    }
+
+    /// Whether a save is of a record in a tree that is shared, and whose ring is open, as far as what is stored says:
+    /// where its parent comes with the same request, its device decides alone.
+    private mutating func isShared(
+        _ save: borrowing RecordSave<CheckedFields>, _ incarnation: UInt64
+    ) throws(EncryptionRefusal) -> Bool {
+        guard let root = loaded.database.sharedRoot(ofRecord: save.name, save.parent, inZone: incarnation) else {
+            return false
+        }
+        if let known = openRoots[root] { return known }
+        let isOpen = try loaded.ringHeads.hasOpenRing(ofTree: root, inZone: incarnation, of: loaded.database)
+        openRoots[root] = isOpen
+        return isOpen
     }
 
     private mutating func problem(
@@ -113,11 +135,16 @@ private struct KeyCheck {
         let state: RingHeads.State
         if let last, last.header.isShared == header.isShared, !header.isShared || last.header.treeID == header.treeID {
             state = last.state
+        } else if header.isShared, let found = treeStates[header.treeID] {
+            state = found
+            last = (header, state)
         } else {
             state = try loaded.ringHeads.state(for: header, inZone: incarnation, of: loaded.database) { [self] root in
                 loaded.database.mayLearn(ofRing: root, inZone: zone, caller)
             }
             last = (header, state)
+            // A request may name any number of trees that don't exist, which are looked up at no cost.
+            if header.isShared, state != .none { treeStates[header.treeID] = state }
         }
         switch state {
         case .none: return Self.hasNoRing
@@ -133,12 +160,17 @@ private struct KeyCheck {
         .accountTemporarilyUnavailable,
         "there is no ring that this could be encrypted with, or it was closed: fetch the zone's ring and the tree's,"
             + " begin one if there is none, encrypt again, and save again", detail: .keysChanged)
+    private static let isOfSharedTree = ServiceError(
+        .accountTemporarilyUnavailable,
+        "the record is shared with others, who don't have the zone's key that this was encrypted with: fetch the tree's"
+            + " ring, encrypt again with its newest key, and save again", detail: .keysChanged)
     private static let isAnotherKey = ServiceError(
         .accountTemporarilyUnavailable,
         "the zone's ring has another key than this was encrypted with: fetch the ring, encrypt again, and save again",
         detail: .keysChanged)
     private static let isDue = ServiceError(
         .accountTemporarilyUnavailable,
-        "the owner's keys were replaced since the ring's last entry: fetch the ring, have one of the owner's devices"
-            + " append the next entry, encrypt again, and save again", detail: .keysChanged)
+        "since the ring's last entry keys of a member were replaced, or a member takes part no more: fetch the ring, have"
+            + " a device of the owner's or of a writer's append the next entry, encrypt again, and save again",
+        detail: .keysChanged)
 }

@@ -4,12 +4,17 @@ internal import BrumeStore
 
 /// Who has keys of a zone's encrypted values. The server keeps the entries of rings in order, and takes none that
 /// devices would refuse: a ring ends with such a one.
+///
+/// Whoever may learn of a ring may bring its next entry: who made it its signature says, and devices of members give
+/// back what a server lost.
 extension Shard {
-    /// Keeps the next entry of a ring in a zone of the caller's private database.
+    /// Keeps the next entry of a ring, and with it the statements of its members that come along.
     func append(
-        _ request: AppendRingEntryRequest, to loaded: LoadedDatabase, identity: Identity, share: ClientShare
+        _ request: AppendRingEntryRequest, to loaded: LoadedDatabase, caller: Caller, identity: Identity,
+        share: ClientShare
     ) throws(ServiceError) -> Answer {
         let database = loaded.database
+        let zone = try database.zone(request.zone, for: caller).get().id
         let signed: SignedRingEntry
         do throws(EncryptionRefusal) {
             signed = try SignedRingEntry(request.entry.array)
@@ -17,9 +22,12 @@ extension Shard {
             throw Self.refusal(ofRingEntry: error)
         }
         let entry = signed.entry
-        guard entry.ring.place.isOf(request.zone, identity) else { throw Self.isOfAnotherPlace }
+        guard entry.ring.place.isOf(request.zone, in: database.id) else { throw Self.isOfAnotherPlace }
         let (number, root) = (entry.number, entry.ring.root ?? "")
-        let ring = try database.ring(of: request.zone, root: root)
+        guard database.mayLearn(ofRing: root, inZone: request.zone, caller),
+            let incarnation = database.incarnation(of: request.zone, for: caller)
+        else { throw Self.hasNoRing }
+        let ring = try database.ring(root, ofZone: request.zone, for: caller)
         if ring[number] == request.entry { return .ringEntryAppended }
         let chain = try chain(of: ring)
         let quota = server.quota(of: loaded, for: identity, share.key)
@@ -27,16 +35,17 @@ extension Shard {
         let refusal = database.refusal(
             ofRingEntry: request.entry, number: number, root: root, in: ring, quota: quota, takesKeys: takesKeys)
         if let refusal { throw refusal }
-        if root.isEmpty {
-            try check(signed, behind: chain, in: loaded, identity: identity)
-        } else {
-            let zone = try self.chain(of: database.ring(of: request.zone, root: ""))
+        var check = RingEntryCheck(signed, in: loaded, zone: incarnation)
+        try check.run(request.statements, behind: chain, on: self)
+        if !root.isEmpty {
+            // Whoever made the entry learns no more of the zone's ring than its owner, who alone names another key.
+            let zone = try self.chain(of: database.rings.ring(ofZone: incarnation, root: ""))
             guard let head = zone?.head, entry.isOfTree(inZoneOf: head) else { throw Self.isNotOfZone }
-            try check(signed, behind: chain, in: loaded, identity: identity)
         }
+        let others = try check.others(ofRing: root, on: self)
         let commit = try database.append(
-            ringEntry: request.entry, number: number, root: root, zone: request.zone, quota: quota,
-            takesKeys: takesKeys, nowMilliseconds: wallClockMilliseconds)
+            ringEntry: request.entry, number: number, root: root, zone: zone, quota: quota, takesKeys: takesKeys,
+            with: others, nowMilliseconds: wallClockMilliseconds)
         if let commit {
             let origin = ChangeOrigin(identity, in: database.id)
             guard append(commit, to: loaded, origin: origin, by: share) else { throw .databaseLost }
@@ -45,49 +54,10 @@ extension Shard {
     }
 
     /// The end of a ring, which the next entry is checked against; nil where there is no ring yet.
-    private func chain(of ring: KeyRing) throws(ServiceError) -> RingChain? {
+    func chain(of ring: KeyRing) throws(ServiceError) -> RingChain? {
         guard let last = ring[ring.last] else { return nil }
         return try readKept("a ring") { () throws(EncryptionRefusal) in
             try RingChain(keptLast: last.array, byteCount: ring.byteCount)
-        }
-    }
-
-    /// Checks that an entry follows the last one, as devices do.
-    private func check(
-        _ signed: SignedRingEntry, behind chain: RingChain?, in loaded: LoadedDatabase, identity: Identity
-    ) throws(ServiceError) {
-        let statements = loaded.database.statements
-        guard let last = statements[statements.last] else { throw Self.hasNoStatement }
-        let newest: (hash: [UInt8], keys: PublicKeys)
-        if let known = loaded.ringHeads.knownKeys(of: statements) {
-            newest = (known.newestHash, known.newest)
-        } else {
-            let statement = try readKept("the account's statements") { () throws(EncryptionRefusal) in
-                try Statement(kept: last.array)
-            }
-            newest = (statement.hash, statement.keys)
-        }
-        let owner = signed.entry.member(named: identity.userRecordName)
-        do throws(EncryptionRefusal) {
-            // Only whoever has the keys makes the server read all the statements, and once.
-            try signed.checkSignature(by: newest.keys)
-        } catch {
-            throw owner?.statementHash == newest.hash ? Self.refusal(ofRingEntry: error) : Self.statementIsOld
-        }
-        let owners = try readKept("the account's statements") { () throws(EncryptionRefusal) in
-            try loaded.ringHeads.keys(of: statements)!
-        }
-        // Of a device that was added since, nobody has to know: the keys are the same.
-        guard let owner, owners.areNewest(ofStatement: owner.statementHash) else { throw Self.statementIsOld }
-        let directory = StatementDirectory(owners)
-        do throws(EncryptionRefusal) {
-            if var chain {
-                try chain.append(signed, statements: directory)
-            } else {
-                _ = try RingChain(first: signed, of: signed.entry.ring, statements: directory)
-            }
-        } catch {
-            throw Self.refusal(ofRingEntry: error)
         }
     }
 
@@ -98,14 +68,11 @@ extension Shard {
         .invalidArguments,
         "the entry's zone has no ring, or one of another id, scope or policy for assets, or keys older than it names;"
             + " fetch the zone's ring")
-    private static let hasNoStatement = ServiceError(
-        .invalidArguments, "the account has no statement yet; append the first one before its rings")
-    private static let statementIsOld = ServiceError(
-        .serverRecordChanged,
-        "the entry is not signed with the keys of the account's newest statement, or boxed to others; fetch the"
-            + " statements that are new, and make another one")
+    /// The same for a ring of which the caller may not learn.
+    static let hasNoRing = ServiceError(
+        .invalidArguments, "there is no ring of this name that the user may take part in; fetch the zone's shares")
 
-    private static func refusal(ofRingEntry refusal: EncryptionRefusal) -> ServiceError {
+    static func refusal(ofRingEntry refusal: EncryptionRefusal) -> ServiceError {
         let problem =
             switch refusal {
             case .newer: "a ring's entry has a format that this server doesn't know; update the server"
@@ -121,10 +88,10 @@ extension Shard {
 }
 
 extension Place {
-    /// Whether it is a zone in whoever's own private database.
-    fileprivate func isOf(_ zone: ZoneID, _ identity: Identity) -> Bool {
-        container == identity.container && environment == identity.environment.name
-            && owner == identity.userRecordName && self.zone == zone.name
+    /// Whether it is a zone in a private database.
+    fileprivate func isOf(_ zone: ZoneID, in database: DatabaseID) -> Bool {
+        container == database.container && environment == database.environment.name && owner == database.owner
+            && self.zone == zone.name
     }
 }
 

@@ -27,6 +27,8 @@ package enum Answer: Sendable {
     indirect case statements(StatementsPage)
     case ringEntryAppended
     indirect case ring(RingPage)
+    case ringJoined
+    indirect case ringStatements(StatementsPage)
     case enrolmentPosted
     case enrolments([RelayedEnrolment])
     case enrolmentEnded
@@ -69,12 +71,15 @@ extension Answer {
         case .shareMetadata(let metadata):
             metadata.share.count + (metadata.rootRecord?.count ?? 0) + Self.subscriptionBytes
         case .shareAccepted(let accepted): accepted.share.count + Self.subscriptionBytes
-        case .statements(let page): page.statements.reduce(0) { $0 + $1.count + Self.itemBytes }
-        case .ring(let page): page.entries.reduce(0) { $0 + $1.count + Self.itemBytes }
+        case .statements(let page), .ringStatements(let page):
+            page.statements.reduce(0) { $0 + $1.count + Self.itemBytes }
+        case .ring(let page):
+            page.entries.reduce(0) { $0 + $1.count + Self.itemBytes } + page.guests.count * Self.guestBytes
+                + (page.departed.count + page.renewed.count) * Self.itemBytes
         case .enrolments(let enrolments):
             enrolments.reduce(0) { $1.messages.reduce($0 + Self.itemBytes) { $0 + $1.count } }
         case .queryPlan, .health, .administration, .shareAccessRequested, .statementAppended, .ringEntryAppended,
-            .enrolmentPosted, .enrolmentEnded:
+            .ringJoined, .enrolmentPosted, .enrolmentEnded:
             Self.subscriptionBytes
         }
     }
@@ -94,6 +99,7 @@ extension Answer {
     /// What an item of a list takes beside a record's bytes: names, and the list's own parts.
     private static let itemBytes = 64
     private static let subscriptionBytes = 1_024
+    private static let guestBytes = 256
 
     fileprivate var holdsRecords: Bool {
         switch self {

@@ -23,6 +23,8 @@ package enum DataRequest: Sendable {
     case fetchStatements(after: UInt32)
     case appendRingEntry(AppendRingEntryRequest)
     case fetchRing(FetchRingRequest)
+    case joinRing(JoinRingRequest)
+    case fetchRingStatements(FetchRingStatementsRequest)
     case enrolment(EnrolmentRequest)
 
     var scope: DatabaseScope {
@@ -37,8 +39,9 @@ package enum DataRequest: Sendable {
         case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
             .listSubscriptions(let scope):
             scope
-        case .shareMetadata, .requestShareAccess, .acceptShare, .appendStatement, .fetchStatements, .appendRingEntry,
-            .fetchRing, .enrolment:
+        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements:
+            ringZone?.isOfCaller == false ? .shared : .private
+        case .shareMetadata, .requestShareAccess, .acceptShare, .appendStatement, .fetchStatements, .enrolment:
             .private
         }
     }
@@ -64,7 +67,41 @@ package enum DataRequest: Sendable {
         case .zoneChanges(let request): [request.zone]
         case .modifyZones(let request): request.saves + request.deletions
         case .fetchZones(_, let zones): zones
+        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements: ringZone.map { [$0] }
         default: nil
+        }
+    }
+
+    /// The zone of whose rings a request is; nil for all other requests.
+    var ringZone: ZoneID? {
+        switch self {
+        case .appendRingEntry(let request): request.zone
+        case .fetchRing(let request): request.zone
+        case .joinRing(let request): request.zone
+        case .fetchRingStatements(let request): request.zone
+        default: nil
+        }
+    }
+
+    /// The same request, without the owner where it is about rings of a zone of the caller's own that names them: that
+    /// zone is in the caller's own database, and not in the shared one.
+    func withoutOwner(ofOwnZone user: String) -> DataRequest {
+        guard let zone = ringZone, zone.owner == user else { return self }
+        let own = ZoneID(name: zone.name)
+        switch self {
+        case .appendRingEntry(var request):
+            request.zone = own
+            return .appendRingEntry(request)
+        case .fetchRing(var request):
+            request.zone = own
+            return .fetchRing(request)
+        case .joinRing(var request):
+            request.zone = own
+            return .joinRing(request)
+        case .fetchRingStatements(var request):
+            request.zone = own
+            return .fetchRingStatements(request)
+        default: return self
         }
     }
 
@@ -105,7 +142,7 @@ package enum DataRequest: Sendable {
     /// Whether it writes to the database that it is run in.
     var isWrite: Bool {
         switch self {
-        case .appendStatement, .appendRingEntry: true
+        case .appendStatement, .appendRingEntry, .joinRing: true
         default: operation != nil
         }
     }
@@ -114,7 +151,8 @@ package enum DataRequest: Sendable {
     func leavesTrace(for identity: Identity) -> Bool {
         guard case .account = identity.role else { return false }
         return switch self {
-        case .modifyRecords, .modifyZones, .modifySubscriptions, .acceptShare, .appendStatement, .appendRingEntry:
+        case .modifyRecords, .modifyZones, .modifySubscriptions, .acceptShare, .appendStatement, .appendRingEntry,
+            .joinRing:
             true
         case .fetchRecords(let request):
             request.zones.contains { $0.zone.isDefault && $0.names.contains(identity.userRecordName) }
@@ -131,4 +169,9 @@ package enum DataRequest: Sendable {
         if shareURL != nil { return false }
         return identity.newContainerOf == nil || isWrite || identity.privateDatabase?.scope == scope
     }
+}
+
+extension ZoneID {
+    /// Whether it names no other owner than whoever asks.
+    fileprivate var isOfCaller: Bool { owner.isEmpty || owner == Names.currentUser }
 }

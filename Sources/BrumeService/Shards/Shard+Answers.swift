@@ -106,9 +106,13 @@ extension Shard {
                 StatementsPage(
                     statements: Array(database.statements(after: number)), last: database.statements.last))
         case .appendRingEntry(let request):
-            return try append(request, to: loaded, identity: identity, share: share)
+            return try append(request, to: loaded, caller: caller, identity: identity, share: share)
         case .fetchRing(let request):
-            return .ring(try database.ringPage(request))
+            return .ring(try ringPage(request, in: loaded, caller: caller))
+        case .joinRing(let request):
+            return try join(request, in: loaded, caller: caller, identity: identity, share: share)
+        case .fetchRingStatements(let request):
+            return .ringStatements(try ringStatements(request, in: database, caller: caller))
         }
     }
 

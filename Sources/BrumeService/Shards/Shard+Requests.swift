@@ -9,7 +9,9 @@ extension Shard {
     /// - Parameter byteCount: The bytes that the request came in, which count for as long as it is under way.
     package func perform(_ request: DataRequest, byteCount: Int, to responder: Responder) {
         if case .enrolment(let request) = request { return relay(request, to: responder) }
-        admit(request, byteCount: byteCount, to: responder)
+        admit(
+            request.withoutOwner(ofOwnZone: responder.client.identity.userRecordName), byteCount: byteCount,
+            to: responder)
     }
 
     /// Does what the operator asks for.
@@ -228,7 +230,7 @@ extension Shard {
             }
             // This refusal reveals no commit, so it waits for none.
             if request.isWrite, let refusal = writeRefusal ?? share.undurableRefusal,
-                !isKept(request, in: loaded.database)
+                !isKept(request, in: loaded, identity: identity)
             {
                 return (.failure(refusal), 0)
             }

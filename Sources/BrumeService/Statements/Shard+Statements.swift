@@ -45,7 +45,12 @@ extension Shard {
     }
 
     /// Whether a request's statement is kept already, so that it is answered whatever the disk has room for.
-    func isKept(_ request: DataRequest, in database: Database) -> Bool {
+    func isKept(_ request: DataRequest, in loaded: LoadedDatabase, identity: Identity) -> Bool {
+        let database = loaded.database
+        if case .joinRing(let request) = request {
+            guard let caller = try? Authorisation.grantOfShared(in: database.id, to: identity) else { return false }
+            return (try? plan(request, in: loaded, caller: caller).others.isEmpty) ?? false
+        }
         if case .appendRingEntry(let request) = request { return database.endsRing(request.entry, in: request.zone) }
         guard case .appendStatement(let request) = request else { return false }
         if !request.replacedHash.isEmpty { return hasReplaced(request, in: database) }

@@ -158,6 +158,20 @@ extension StoreCoder {
                 zone: entry.zone, root: entry.root, number: change.pointee.ring_entry.pointee.number, entry.entry)
         case BRUME__STORE__V1__CHANGE__KIND_RINGS_END:
             return .ringsEnd(zone: change.pointee.rings_end.pointee.zone)
+        case BRUME__STORE__V1__CHANGE__KIND_RING_STATEMENT:
+            let kept = try ringStatement(change.pointee.ring_statement)
+            return .ringStatement(
+                zone: kept.zone, user: kept.user, number: change.pointee.ring_statement.pointee.number,
+                chain: kept.chain, kept.statement)
+        case BRUME__STORE__V1__CHANGE__KIND_RING_CHAIN:
+            let selected = try ringChain(change.pointee.ring_chain)
+            return .ringChain(zone: selected.zone, user: selected.user, chain: selected.chain)
+        case BRUME__STORE__V1__CHANGE__KIND_RING_GUEST:
+            let guest = try ringGuest(change.pointee.ring_guest)
+            return .ringGuest(zone: guest.zone, root: guest.root, guest.guest)
+        case BRUME__STORE__V1__CHANGE__KIND_RING_GUEST_END:
+            let guest = try ringGuest(change.pointee.ring_guest_end)
+            return .ringGuestEnd(zone: guest.zone, root: guest.root, user: guest.guest.user)
         default:
             throw StoreCodingError("a journal entry holds a change of a kind that this version doesn't know")
         }
@@ -241,6 +255,20 @@ extension MessageArena {
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RINGS_END
             message.pointee.rings_end = make(brume__store__v1__rings_end__init)
             message.pointee.rings_end.pointee.zone = zone
+        case .ringStatement(let zone, let user, let number, let chain, let statement):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_STATEMENT
+            message.pointee.ring_statement = ringStatement(
+                SnapshotRingStatement(zone: zone, user: user, chain: chain, statement: statement), number: number)
+        case .ringChain(let zone, let user, let chain):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_CHAIN
+            message.pointee.ring_chain = ringChain(SnapshotRingChain(zone: zone, user: user, chain: chain))
+        case .ringGuest(let zone, let root, let guest):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_GUEST
+            message.pointee.ring_guest = ringGuest(SnapshotRingGuest(zone: zone, root: root, guest: guest))
+        case .ringGuestEnd(let zone, let root, let user):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_GUEST_END
+            message.pointee.ring_guest_end = ringGuest(
+                SnapshotRingGuest(zone: zone, root: root, guest: RingGuest(user: user, statementHash: [])))
         }
         return message
     }

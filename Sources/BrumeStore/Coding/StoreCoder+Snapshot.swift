@@ -92,6 +92,12 @@ extension StoreCoder {
                 block.replacedStatements, arena.replacedStatements)
             message.pointee.n_ring_entries = block.ringEntries.count
             message.pointee.ring_entries = arena.messages(block.ringEntries, arena.ringEntry)
+            message.pointee.n_ring_statements = block.ringStatements.count
+            message.pointee.ring_statements = arena.messages(block.ringStatements, arena.ringStatement)
+            message.pointee.n_ring_chains = block.ringChains.count
+            message.pointee.ring_chains = arena.messages(block.ringChains, arena.ringChain)
+            message.pointee.n_ring_guests = block.ringGuests.count
+            message.pointee.ring_guests = arena.messages(block.ringGuests, arena.ringGuest)
             return message
         }
     }
@@ -177,6 +183,10 @@ extension StoreCoder {
                 message.pointee.replaced_statements, message.pointee.n_replaced_statements, replacedStatements)
             block.ringEntries = try values(
                 message.pointee.ring_entries, message.pointee.n_ring_entries, ringEntry)
+            block.ringStatements = try values(
+                message.pointee.ring_statements, message.pointee.n_ring_statements, ringStatement)
+            block.ringChains = try values(message.pointee.ring_chains, message.pointee.n_ring_chains, ringChain)
+            block.ringGuests = try values(message.pointee.ring_guests, message.pointee.n_ring_guests, ringGuest)
             return block
         }
     }

@@ -101,6 +101,8 @@ extension Database {
             try apply(statement: change)
         case .ringEntry, .ringsEnd:
             try apply(ring: change)
+        case .ringStatement, .ringChain, .ringGuest, .ringGuestEnd:
+            try apply(besideRing: change)
         }
     }
 

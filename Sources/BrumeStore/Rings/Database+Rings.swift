@@ -12,10 +12,19 @@ extension Database {
         return rings.ring(ofZone: try liveIncarnation(of: zone), root: root)
     }
 
+    /// A ring of the zone that a caller names; an empty one where there is none, or they may not learn of it.
+    ///
+    /// - Throws: Where the zone does not exist for them.
+    package func ring(_ root: String, ofZone zone: ZoneID, for caller: Caller) throws(ServiceError) -> KeyRing {
+        let incarnation = zoneStates[try zoneIndex(of: zone, for: caller).get()].incarnation
+        return mayLearn(ofRing: root, inZone: zone, caller)
+            ? rings.ring(ofZone: incarnation, root: root) : KeyRing()
+    }
+
     /// Entries of a ring behind a number, the first in front, as many as fit into a page; one at least where there are
-    /// any.
-    package func ringPage(_ request: FetchRingRequest) throws(ServiceError) -> RingPage {
-        let ring = try ring(of: request.zone, root: request.root)
+    /// any. Who may not learn of the ring gets what there would be without it.
+    package func ringPage(_ request: FetchRingRequest, for caller: Caller) throws(ServiceError) -> RingPage {
+        let ring = try ring(request.root, ofZone: request.zone, for: caller)
         return RingPage(
             entries: Array(ring.page(after: request.after, bytes: Limits.pageBytes)), last: ring.last)
     }
@@ -28,10 +37,11 @@ extension Database {
     ///   - root: A record name that the journal can hold; empty for the zone's own ring.
     ///   - takesKeys: Whether the entry takes keys from somebody: no quota refuses one of those, as long as rings are
     ///     within ``Limits/ringReserveBytes``.
+    ///   - others: What is kept with it of its members.
     /// - Throws: See ``refusal(ofRingEntry:number:root:in:quota:takesKeys:)``.
     package func append(
         ringEntry entry: SharedBytes, number: UInt32, root: String, zone: ZoneID, quota: StorageQuota?,
-        takesKeys: Bool = false, nowMilliseconds: Int64
+        takesKeys: Bool = false, with others: RingOthers = RingOthers(), nowMilliseconds: Int64
     ) throws(ServiceError) -> Commit? {
         let ring = try ring(of: zone, root: root)
         if ring[number] == entry { return nil }
@@ -39,11 +49,15 @@ extension Database {
             ofRingEntry: entry, number: number, root: root, in: ring, quota: quota, takesKeys: takesKeys)
         if let refusal { throw refusal }
         let incarnation = try liveIncarnation(of: zone)
+        if let refusal = self.refusal(of: others, besideZone: incarnation, isGuest: false) { throw refusal }
         let kept = SharedBytes(entry.array)
         let isTaken = rings.append(kept, zone: incarnation, root: root)
         precondition(isTaken, "an entry of a ring is refused that was not")
         var builder = CommitBuilder(sequence: sequence + 1)
         builder.append(.ringEntry(zone: incarnation, root: root, number: number, kept))
+        put(others, zone: incarnation, root: root, into: &builder)
+        // Those who were taken in can open what they have fetched in vain.
+        if !others.guestsGone.isEmpty { touch(root, inZone: incarnation, into: &builder) }
         return finish(builder, nowMilliseconds: nowMilliseconds)
     }
 
@@ -62,7 +76,7 @@ extension Database {
         if number <= ring.last { return Self.entryIsTaken }
         if number > ring.last + 1 { return Self.entriesAreMissing }
         if !rings.hasRoom(for: entry, in: ring) { return Self.ringIsFull }
-        if takesKeys, rings.byteCount + entry.count <= Limits.ringReserveBytes { return nil }
+        if takesKeys, rings.entryBytes + entry.count <= Limits.ringReserveBytes { return nil }
         return overheadRefusal(quota)
     }
 

@@ -1,6 +1,7 @@
 package import BrumeModel
 
-/// The rings of a private database: each zone has one at the most, and each shared tree in it.
+/// The rings of a private database: each zone has one at the most, and each shared tree in it. Beside them are the
+/// statements of users who do not own the zone, and the guests of each ring: see `ZoneRings+Others.swift`.
 ///
 /// Bounded by ``Limits/ringsPerDatabase``.
 package struct ZoneRings: Equatable, Sendable {
@@ -8,43 +9,61 @@ package struct ZoneRings: Equatable, Sendable {
     struct Zone: Equatable, Sendable {
         /// By the record names of the trees' roots; the zone's own has the empty name.
         fileprivate(set) var rings: [String: KeyRing] = [:]
+        /// The statements of users other than the zone's owner, by user record name.
+        var statements: [String: OtherStatements] = [:]
+        /// Those who ask to be taken into a ring, by its root and then by user record name. None is empty.
+        var guests: [String: [String: RingGuest]] = [:]
         /// The bytes of all entries.
-        fileprivate(set) var byteCount = 0
-        fileprivate(set) var approximateBytes = 0
+        fileprivate(set) var entryBytes = 0
+        /// The bytes of all statements of others, and what is counted for guests.
+        var statementBytes = 0
+        var guestBytes = 0
+        var approximateBytes = 0
     }
 
-    /// By the zones' incarnations.
-    private var ringsOfZone: [UInt64: Zone] = [:]
+    /// By the zones' incarnations. A zone without a ring has nothing else here.
+    private(set) var zonesByIncarnation: [UInt64: Zone] = [:]
     private(set) var count = 0
     /// The bytes of all entries.
-    private(set) var byteCount = 0
+    private(set) var entryBytes = 0
+    /// The bytes of all statements of others.
+    private(set) var statementBytes = 0
+    private(set) var guestBytes = 0
     private(set) var approximateBytes = 0
 
     package init() {}
 
+    /// What a quota counts of them.
+    var byteCount: Int { entryBytes + statementBytes + guestBytes }
+
     /// The zones that have any, in the order in which they were made.
-    var zones: [UInt64] { ringsOfZone.keys.sorted() }
+    var zones: [UInt64] { zonesByIncarnation.keys.sorted() }
 
     /// A ring of a zone; an empty one where there is none.
-    package func ring(ofZone zone: UInt64, root: String) -> KeyRing { ringsOfZone[zone]?.rings[root] ?? KeyRing() }
+    package func ring(ofZone zone: UInt64, root: String) -> KeyRing {
+        zonesByIncarnation[zone]?.rings[root] ?? KeyRing()
+    }
 
     /// How many zones have rings.
-    package var zoneCount: Int { ringsOfZone.count }
+    package var zoneCount: Int { zonesByIncarnation.count }
 
     /// Whether a zone has any.
-    package func hasRings(ofZone zone: UInt64) -> Bool { ringsOfZone[zone] != nil }
+    package func hasRings(ofZone zone: UInt64) -> Bool { zonesByIncarnation[zone] != nil }
+
+    /// Whether a zone has a certain one.
+    package func hasRing(ofZone zone: UInt64, root: String) -> Bool { zonesByIncarnation[zone]?.rings[root] != nil }
 
     /// How many rings a zone has.
-    package func count(ofZone zone: UInt64) -> Int { ringsOfZone[zone]?.rings.count ?? 0 }
+    package func count(ofZone zone: UInt64) -> Int { zonesByIncarnation[zone]?.rings.count ?? 0 }
 
     /// The roots of the trees that have rings in a zone, in no order.
     package func roots(ofZone zone: UInt64) -> some Sequence<String> {
-        (ringsOfZone[zone]?.rings ?? [:]).keys.lazy.filter { !$0.isEmpty }
+        (zonesByIncarnation[zone]?.rings ?? [:]).keys.lazy.filter { !$0.isEmpty }
     }
 
     /// Whether an entry is the last one of a ring of a zone.
     func endsRing(_ entry: SharedBytes, ofZone zone: UInt64) -> Bool {
-        ringsOfZone[zone]?.rings.values.contains { $0[$0.last] == entry } ?? false
+        zonesByIncarnation[zone]?.rings.values.contains { $0[$0.last] == entry } ?? false
     }
 
     /// Whether there is room for another entry of a ring.
@@ -58,26 +77,46 @@ package struct ZoneRings: Equatable, Sendable {
         guard hasRoom(for: entry, in: ring) else { return false }
         let before = ring.last > 0 ? ring.approximateBytes : 0
         if ring.last == 0 { count += 1 }
-        grow(by: entry, from: before, zone: zone, root: root)
+        if zonesByIncarnation[zone] == nil { zonesByIncarnation[zone] = Zone() }
+        update(zone) { zone in
+            // In place: a copy of the ring would count a reference for each entry.
+            let after = zone.rings[root, default: KeyRing()].append(entry)
+            zone.entryBytes += entry.count
+            zone.approximateBytes += after - before
+        }
         return true
     }
 
-    /// In place: a copy of the ring would count a reference for each entry.
-    private mutating func grow(by entry: SharedBytes, from before: Int, zone: UInt64, root: String) {
-        let after = ringsOfZone[zone, default: Zone()].rings[root, default: KeyRing()].append(entry)
-        ringsOfZone[zone]!.byteCount += entry.count
-        ringsOfZone[zone]!.approximateBytes += after - before
-        byteCount += entry.count
-        approximateBytes += after - before
+    /// Changes what a zone has, in place, and keeps the sums.
+    ///
+    /// - Precondition: It has a ring.
+    mutating func update(_ zone: UInt64, _ change: (inout Zone) -> Void) {
+        let index = zonesByIncarnation.index(forKey: zone)!
+        subtract(zonesByIncarnation.values[index])
+        change(&zonesByIncarnation.values[index])
+        add(zonesByIncarnation.values[index])
     }
 
-    /// Forgets the rings of a zone that is deleted, or whose keys are lost: a step of a bounded size, as long as
-    /// somebody else frees what is returned.
+    private mutating func add(_ zone: borrowing Zone) {
+        entryBytes += zone.entryBytes
+        statementBytes += zone.statementBytes
+        guestBytes += zone.guestBytes
+        approximateBytes += zone.approximateBytes
+    }
+
+    private mutating func subtract(_ zone: borrowing Zone) {
+        entryBytes -= zone.entryBytes
+        statementBytes -= zone.statementBytes
+        guestBytes -= zone.guestBytes
+        approximateBytes -= zone.approximateBytes
+    }
+
+    /// Forgets the rings of a zone that is deleted, or whose keys are lost, with all that is beside them: a step of a
+    /// bounded size, as long as somebody else frees what is returned.
     mutating func remove(ofZone zone: UInt64) -> Zone? {
-        guard let gone = ringsOfZone.removeValue(forKey: zone) else { return nil }
+        guard let gone = zonesByIncarnation.removeValue(forKey: zone) else { return nil }
         count -= gone.rings.count
-        byteCount -= gone.byteCount
-        approximateBytes -= gone.approximateBytes
+        subtract(gone)
         return gone
     }
 
@@ -86,7 +125,7 @@ package struct ZoneRings: Equatable, Sendable {
         _ body: (_ zone: UInt64, _ root: String, _ entry: SharedBytes) throws(Failure) -> Void
     ) throws(Failure) {
         for zone in zones {
-            for (root, ring) in ringsOfZone[zone]!.rings.sorted(by: { $0.key < $1.key }) {
+            for (root, ring) in zonesByIncarnation[zone]!.rings.sorted(by: { $0.key < $1.key }) {
                 for entry in ring.entries { try body(zone, root, entry) }
             }
         }
@@ -96,6 +135,7 @@ package struct ZoneRings: Equatable, Sendable {
     var recounted: ZoneRings {
         var recounted = ZoneRings()
         forEachEntry { _ = recounted.append($2, zone: $0, root: $1) }
+        recounted.takeOthers(of: self)
         return recounted
     }
 }

@@ -226,6 +226,20 @@ extension DatabaseCapture {
             rest.ringEntries.append(.init(zone: zone, root: root, entry: entry))
             try add(root.utf8.count + entry.count)
         }
+        try rings.forEachStatement { (statement) throws(DiskError) in
+            rest.ringStatements.append(statement)
+            try add(statement.user.utf8.count + statement.statement.count)
+        }
+        for chain in rings.selectedChains {
+            rest.ringChains.append(chain)
+            try add(chain.user.utf8.count)
+        }
+        for guest in rings.allGuests {
+            rest.ringGuests.append(guest)
+            try add(
+                guest.root.utf8.count + guest.guest.user.utf8.count + guest.guest.statementHash.count
+                    + guest.guest.proof.count)
+        }
         if bytes > 0 { try end() }
     }
 }

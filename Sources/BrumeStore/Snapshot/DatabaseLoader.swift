@@ -105,6 +105,7 @@ package final class DatabaseLoader {
                     database.rings.append(entry.entry, zone: entry.zone, root: entry.root)
                 else { throw Problem(text: "an entry of a ring stands there that the server would not have kept") }
             }
+            try addOthers(of: block)
             for operation in block.operations {
                 database.remember(
                     operation: operation.id, encoded: operation.outcome, digest: operation.digest, user: operation.user)
@@ -216,6 +217,26 @@ package final class DatabaseLoader {
             try check(departure.position)
             try check(departure.entered)
             try change(departure.zone) { $0.load(SharedTree.Departure(departure), tree: departure.tree) }
+        }
+    }
+
+    /// Adds what is known beside rings of users who do not own the zone.
+    private func addOthers(of block: SnapshotBlock) throws(Problem) {
+        let owner = database.id.owner
+        for kept in block.ringStatements {
+            guard database.id.scope == .private, kept.user != owner,
+                database.rings.append(statement: kept.statement, chain: kept.chain, of: kept.user, zone: kept.zone)
+            else { throw Problem(text: "a statement stands beside a ring that the server would not have kept") }
+        }
+        for selected in block.ringChains {
+            guard database.rings.select(chain: selected.chain, of: selected.user, zone: selected.zone) else {
+                throw Problem(text: "a user has other keys beside a ring than the server would have kept")
+            }
+        }
+        for guest in block.ringGuests {
+            guard database.rings.put(guest.guest, zone: guest.zone, root: guest.root) else {
+                throw Problem(text: "somebody asks for a ring's keys whom the server would not have kept")
+            }
         }
     }
 

@@ -9,7 +9,19 @@ package enum MessageSamples {
 
     package static let ringRequest = FetchRingRequest(
         zone: ZoneID(name: "notes", owner: RecordSamples.userName), root: "list-1", after: 300)
-    package static let ring = RingPage(entries: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
+    package static let ring = RingPage(
+        entries: [SharedBytes([0, 9]), SharedBytes([255])], last: 300,
+        guests: [
+            RingGuest(
+                user: RecordSamples.userName, statementHash: [UInt8](repeating: 7, count: Limits.ringEntryHashBytes),
+                invitationID: operationID, proof: [UInt8](repeating: 8, count: Limits.ringProofBytes), mayWrite: true),
+            RingGuest(user: RecordSamples.userName, statementHash: []),
+        ], departed: [RecordSamples.userName, "_0"], renewed: ["_1"])
+    package static let joinRequest = JoinRingRequest(
+        zone: ringRequest.zone, root: "list-1", statements: [SharedBytes([1, 2]), SharedBytes([3])],
+        invitationID: operationID, proof: [UInt8](repeating: 9, count: Limits.ringProofBytes))
+    package static let ringStatementsRequest = FetchRingStatementsRequest(
+        zone: ringRequest.zone, user: RecordSamples.userName, after: 300)
     package static let statements = StatementsPage(statements: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
 
     package static let enrolments = [

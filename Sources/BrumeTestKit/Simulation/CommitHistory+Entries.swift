@@ -25,6 +25,11 @@ extension CommitHistory {
             case .statementsEnd: "statements went"
             case .ringEntry(let zone, let root, let number, _): "entry \(number) of ring \(zone) \(root)"
             case .ringsEnd(let zone): "rings of \(zone) went"
+            case .ringStatement(let zone, let user, let number, _, _):
+                "statement \(number) of \(user) beside rings of \(zone)"
+            case .ringChain(let zone, let user, let chain): "chain \(chain) of \(user) beside rings of \(zone)"
+            case .ringGuest(let zone, let root, let guest): "\(guest.user) guest of ring \(zone) \(root)"
+            case .ringGuestEnd(let zone, let root, let user): "\(user) no guest of ring \(zone) \(root)"
             }
         }
         return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")

@@ -241,6 +241,8 @@ final class CommitHistory {
                 if let problem = take(change, of: entry, into: &state) { return fail(problem) }
             case .ringEntry, .ringsEnd:
                 if let problem = take(ring: change, of: entry, into: &state) { return fail(problem) }
+            case .ringStatement, .ringChain, .ringGuest, .ringGuestEnd:
+                return fail("I11: something is kept beside a ring that no device sent")
             }
         }
         state.forgetDeletedZones(limit: limits.deletedZones)

@@ -30,6 +30,9 @@ typedef struct Brume__Store__V1__StatementsEnd Brume__Store__V1__StatementsEnd;
 typedef struct Brume__Store__V1__ReplacedStatements Brume__Store__V1__ReplacedStatements;
 typedef struct Brume__Store__V1__RingEntry Brume__Store__V1__RingEntry;
 typedef struct Brume__Store__V1__RingsEnd Brume__Store__V1__RingsEnd;
+typedef struct Brume__Store__V1__RingStatement Brume__Store__V1__RingStatement;
+typedef struct Brume__Store__V1__RingChain Brume__Store__V1__RingChain;
+typedef struct Brume__Store__V1__RingGuest Brume__Store__V1__RingGuest;
 typedef struct Brume__Store__V1__ClientTokenPut Brume__Store__V1__ClientTokenPut;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
 typedef struct Brume__Store__V1__OperationOutcome Brume__Store__V1__OperationOutcome;
@@ -178,7 +181,11 @@ typedef enum {
   BRUME__STORE__V1__CHANGE__KIND_STATEMENT_PUT = 11,
   BRUME__STORE__V1__CHANGE__KIND_STATEMENTS_END = 12,
   BRUME__STORE__V1__CHANGE__KIND_RING_ENTRY = 13,
-  BRUME__STORE__V1__CHANGE__KIND_RINGS_END = 14
+  BRUME__STORE__V1__CHANGE__KIND_RINGS_END = 14,
+  BRUME__STORE__V1__CHANGE__KIND_RING_STATEMENT = 15,
+  BRUME__STORE__V1__CHANGE__KIND_RING_CHAIN = 16,
+  BRUME__STORE__V1__CHANGE__KIND_RING_GUEST = 17,
+  BRUME__STORE__V1__CHANGE__KIND_RING_GUEST_END = 18
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__STORE__V1__CHANGE__KIND__CASE)
 } Brume__Store__V1__Change__KindCase;
 
@@ -207,6 +214,13 @@ struct  Brume__Store__V1__Change
     Brume__Store__V1__StatementsEnd *statements_end;
     Brume__Store__V1__RingEntry *ring_entry;
     Brume__Store__V1__RingsEnd *rings_end;
+    Brume__Store__V1__RingStatement *ring_statement;
+    Brume__Store__V1__RingChain *ring_chain;
+    Brume__Store__V1__RingGuest *ring_guest;
+    /*
+     * zone, root and user alone
+     */
+    Brume__Store__V1__RingGuest *ring_guest_end;
   };
 };
 #define BRUME__STORE__V1__CHANGE__INIT \
@@ -349,6 +363,93 @@ struct  Brume__Store__V1__RingsEnd
 #define BRUME__STORE__V1__RINGS_END__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__rings_end__descriptor) \
     , 0 }
+
+
+/*
+ * A signed statement of a user who does not own the zone, beside its rings: the next that was kept of theirs. One that
+ * begins a chain makes it that of the user's keys.
+ */
+struct  Brume__Store__V1__RingStatement
+{
+  ProtobufCMessage base;
+  /*
+   * incarnation
+   */
+  uint64_t zone;
+  /*
+   * user record name
+   */
+  ProtobufCBinaryData user;
+  /*
+   * among all of theirs there, from 1; 0 in a snapshot
+   */
+  uint32_t number;
+  /*
+   * from 1
+   */
+  uint32_t chain;
+  ProtobufCBinaryData statement;
+};
+#define BRUME__STORE__V1__RING_STATEMENT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__ring_statement__descriptor) \
+    , 0, {0,NULL}, 0, 0, {0,NULL} }
+
+
+/*
+ * An earlier chain of a user is that of their keys again.
+ */
+struct  Brume__Store__V1__RingChain
+{
+  ProtobufCMessage base;
+  /*
+   * incarnation
+   */
+  uint64_t zone;
+  /*
+   * user record name
+   */
+  ProtobufCBinaryData user;
+  uint32_t chain;
+};
+#define BRUME__STORE__V1__RING_CHAIN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__ring_chain__descriptor) \
+    , 0, {0,NULL}, 0 }
+
+
+/*
+ * A user who asks to be taken into a ring, in place of what they asked before.
+ */
+struct  Brume__Store__V1__RingGuest
+{
+  ProtobufCMessage base;
+  /*
+   * incarnation
+   */
+  uint64_t zone;
+  /*
+   * record name of the tree's root; empty: the zone's own ring
+   */
+  ProtobufCBinaryData root;
+  /*
+   * user record name
+   */
+  ProtobufCBinaryData user;
+  /*
+   * 32 bytes
+   */
+  ProtobufCBinaryData statement_hash;
+  /*
+   * 16 bytes, or none
+   */
+  ProtobufCBinaryData invitation_id;
+  /*
+   * 64 bytes, or none
+   */
+  ProtobufCBinaryData proof;
+};
+#define BRUME__STORE__V1__RING_GUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__ring_guest__descriptor) \
+    , 0, {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL} }
 
 
 /*
@@ -855,10 +956,25 @@ struct  Brume__Store__V1__SnapshotBlock
    */
   size_t n_ring_entries;
   Brume__Store__V1__RingEntry **ring_entries;
+  /*
+   * Behind the zone's rings; those of one user in the order in which they were kept.
+   */
+  size_t n_ring_statements;
+  Brume__Store__V1__RingStatement **ring_statements;
+  /*
+   * of users whose keys are not of the chain that began last; behind its statements
+   */
+  size_t n_ring_chains;
+  Brume__Store__V1__RingChain **ring_chains;
+  /*
+   * behind their rings, and their statements
+   */
+  size_t n_ring_guests;
+  Brume__Store__V1__RingGuest **ring_guests;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__SnapshotSharedZone
@@ -1217,6 +1333,63 @@ Brume__Store__V1__RingsEnd *
                       const uint8_t       *data);
 void   brume__store__v1__rings_end__free_unpacked
                      (Brume__Store__V1__RingsEnd *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__RingStatement methods */
+void   brume__store__v1__ring_statement__init
+                     (Brume__Store__V1__RingStatement         *message);
+size_t brume__store__v1__ring_statement__get_packed_size
+                     (const Brume__Store__V1__RingStatement   *message);
+size_t brume__store__v1__ring_statement__pack
+                     (const Brume__Store__V1__RingStatement   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__ring_statement__pack_to_buffer
+                     (const Brume__Store__V1__RingStatement   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__RingStatement *
+       brume__store__v1__ring_statement__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__ring_statement__free_unpacked
+                     (Brume__Store__V1__RingStatement *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__RingChain methods */
+void   brume__store__v1__ring_chain__init
+                     (Brume__Store__V1__RingChain         *message);
+size_t brume__store__v1__ring_chain__get_packed_size
+                     (const Brume__Store__V1__RingChain   *message);
+size_t brume__store__v1__ring_chain__pack
+                     (const Brume__Store__V1__RingChain   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__ring_chain__pack_to_buffer
+                     (const Brume__Store__V1__RingChain   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__RingChain *
+       brume__store__v1__ring_chain__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__ring_chain__free_unpacked
+                     (Brume__Store__V1__RingChain *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__RingGuest methods */
+void   brume__store__v1__ring_guest__init
+                     (Brume__Store__V1__RingGuest         *message);
+size_t brume__store__v1__ring_guest__get_packed_size
+                     (const Brume__Store__V1__RingGuest   *message);
+size_t brume__store__v1__ring_guest__pack
+                     (const Brume__Store__V1__RingGuest   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__ring_guest__pack_to_buffer
+                     (const Brume__Store__V1__RingGuest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__RingGuest *
+       brume__store__v1__ring_guest__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__ring_guest__free_unpacked
+                     (Brume__Store__V1__RingGuest *message,
                       ProtobufCAllocator *allocator);
 /* Brume__Store__V1__ClientTokenPut methods */
 void   brume__store__v1__client_token_put__init
@@ -1778,6 +1951,15 @@ typedef void (*Brume__Store__V1__RingEntry_Closure)
 typedef void (*Brume__Store__V1__RingsEnd_Closure)
                  (const Brume__Store__V1__RingsEnd *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__RingStatement_Closure)
+                 (const Brume__Store__V1__RingStatement *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__RingChain_Closure)
+                 (const Brume__Store__V1__RingChain *message,
+                  void *closure_data);
+typedef void (*Brume__Store__V1__RingGuest_Closure)
+                 (const Brume__Store__V1__RingGuest *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__ClientTokenPut_Closure)
                  (const Brume__Store__V1__ClientTokenPut *message,
                   void *closure_data);
@@ -1880,6 +2062,9 @@ extern const ProtobufCMessageDescriptor brume__store__v1__statements_end__descri
 extern const ProtobufCMessageDescriptor brume__store__v1__replaced_statements__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__ring_entry__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__rings_end__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__ring_statement__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__ring_chain__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__ring_guest__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__operation_outcome__descriptor;

@@ -20,6 +20,11 @@ typedef struct Brume__V1__AppendRingEntryRequest Brume__V1__AppendRingEntryReque
 typedef struct Brume__V1__AppendRingEntryResponse Brume__V1__AppendRingEntryResponse;
 typedef struct Brume__V1__FetchRingRequest Brume__V1__FetchRingRequest;
 typedef struct Brume__V1__FetchRingResponse Brume__V1__FetchRingResponse;
+typedef struct Brume__V1__RingGuest Brume__V1__RingGuest;
+typedef struct Brume__V1__JoinRingRequest Brume__V1__JoinRingRequest;
+typedef struct Brume__V1__JoinRingResponse Brume__V1__JoinRingResponse;
+typedef struct Brume__V1__FetchRingStatementsRequest Brume__V1__FetchRingStatementsRequest;
+typedef struct Brume__V1__FetchRingStatementsResponse Brume__V1__FetchRingStatementsResponse;
 
 
 /* --- enums --- */
@@ -35,10 +40,16 @@ struct  Brume__V1__AppendRingEntryRequest
    * signed; it says of which ring of the zone it is
    */
   ProtobufCBinaryData entry;
+  /*
+   * Signed statements of its members that the server may not have, each user's in their order: those of all but the
+   * zone's owner are kept beside its rings. One that begins a chain belongs to one that the entry names.
+   */
+  size_t n_statements;
+  ProtobufCBinaryData *statements;
 };
 #define BRUME__V1__APPEND_RING_ENTRY_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__append_ring_entry_request__descriptor) \
-    , NULL, {0,NULL} }
+    , NULL, {0,NULL}, 0,NULL }
 
 
 struct  Brume__V1__AppendRingEntryResponse
@@ -80,9 +91,121 @@ struct  Brume__V1__FetchRingResponse
    * number of the last one that there is; more come while after and the number of these are less
    */
   uint32_t last;
+  /*
+   * who waits to be taken in: for the owner, and for members who are no readers
+   */
+  size_t n_guests;
+  Brume__V1__RingGuest **guests;
+  /*
+   * Members of the last entry who take part no more, and those who have other keys now than it names: nothing is
+   * encrypted with its key until the next entry is there, without the former and with the newest keys of the latter.
+   */
+  size_t n_departed;
+  ProtobufCBinaryData *departed;
+  size_t n_renewed;
+  ProtobufCBinaryData *renewed;
 };
 #define BRUME__V1__FETCH_RING_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__fetch_ring_response__descriptor) \
+    , 0,NULL, 0, 0,NULL, 0,NULL, 0,NULL }
+
+
+/*
+ * Who takes part in what a ring is of, and is no member of it.
+ */
+struct  Brume__V1__RingGuest
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData user;
+  /*
+   * of the user's newest statement beside the rings, 32 bytes
+   */
+  ProtobufCBinaryData statement_hash;
+  /*
+   * of the link that the user had, 16 bytes; empty where there was none
+   */
+  ProtobufCBinaryData invitation_id;
+  /*
+   * that the user had it, 64 bytes (Documentation/EncryptionFormats.md, section 11); or empty
+   */
+  ProtobufCBinaryData proof;
+  /*
+   * whether the user may change records, and so may be a writer of the ring
+   */
+  protobuf_c_boolean may_write;
+};
+#define BRUME__V1__RING_GUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__ring_guest__descriptor) \
+    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, 0 }
+
+
+struct  Brume__V1__JoinRingRequest
+{
+  ProtobufCMessage base;
+  Brume__V1__ZoneID *zone;
+  /*
+   * as in FetchRingRequest
+   */
+  ProtobufCBinaryData root;
+  /*
+   * The caller's signed statements, in their order: all, or those behind some that are beside the rings already.
+   */
+  size_t n_statements;
+  ProtobufCBinaryData *statements;
+  /*
+   * as in RingGuest: both, or neither
+   */
+  ProtobufCBinaryData invitation_id;
+  ProtobufCBinaryData proof;
+};
+#define BRUME__V1__JOIN_RING_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__join_ring_request__descriptor) \
+    , NULL, {0,NULL}, 0,NULL, {0,NULL}, {0,NULL} }
+
+
+struct  Brume__V1__JoinRingResponse
+{
+  ProtobufCMessage base;
+};
+#define BRUME__V1__JOIN_RING_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__join_ring_response__descriptor) \
+     }
+
+
+struct  Brume__V1__FetchRingStatementsRequest
+{
+  ProtobufCMessage base;
+  Brume__V1__ZoneID *zone;
+  /*
+   * user record name; the zone's owner, too
+   */
+  ProtobufCBinaryData user;
+  /*
+   * how many the caller knows
+   */
+  uint32_t after;
+};
+#define BRUME__V1__FETCH_RING_STATEMENTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__fetch_ring_statements_request__descriptor) \
+    , NULL, {0,NULL}, 0 }
+
+
+struct  Brume__V1__FetchRingStatementsResponse
+{
+  ProtobufCMessage base;
+  /*
+   * In the order in which they were kept: the first one is the one after as many as "after" says. One whose own number is
+   * 1 begins another chain of the user's, as after a reset; any other stands behind the one whose hash it names.
+   */
+  size_t n_statements;
+  ProtobufCBinaryData *statements;
+  /*
+   * how many there are, 0 where there is none; more come while after and the number of these are less
+   */
+  uint32_t last;
+};
+#define BRUME__V1__FETCH_RING_STATEMENTS_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__fetch_ring_statements_response__descriptor) \
     , 0,NULL, 0 }
 
 
@@ -162,6 +285,101 @@ Brume__V1__FetchRingResponse *
 void   brume__v1__fetch_ring_response__free_unpacked
                      (Brume__V1__FetchRingResponse *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__RingGuest methods */
+void   brume__v1__ring_guest__init
+                     (Brume__V1__RingGuest         *message);
+size_t brume__v1__ring_guest__get_packed_size
+                     (const Brume__V1__RingGuest   *message);
+size_t brume__v1__ring_guest__pack
+                     (const Brume__V1__RingGuest   *message,
+                      uint8_t             *out);
+size_t brume__v1__ring_guest__pack_to_buffer
+                     (const Brume__V1__RingGuest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__RingGuest *
+       brume__v1__ring_guest__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__ring_guest__free_unpacked
+                     (Brume__V1__RingGuest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__JoinRingRequest methods */
+void   brume__v1__join_ring_request__init
+                     (Brume__V1__JoinRingRequest         *message);
+size_t brume__v1__join_ring_request__get_packed_size
+                     (const Brume__V1__JoinRingRequest   *message);
+size_t brume__v1__join_ring_request__pack
+                     (const Brume__V1__JoinRingRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__join_ring_request__pack_to_buffer
+                     (const Brume__V1__JoinRingRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__JoinRingRequest *
+       brume__v1__join_ring_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__join_ring_request__free_unpacked
+                     (Brume__V1__JoinRingRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__JoinRingResponse methods */
+void   brume__v1__join_ring_response__init
+                     (Brume__V1__JoinRingResponse         *message);
+size_t brume__v1__join_ring_response__get_packed_size
+                     (const Brume__V1__JoinRingResponse   *message);
+size_t brume__v1__join_ring_response__pack
+                     (const Brume__V1__JoinRingResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__join_ring_response__pack_to_buffer
+                     (const Brume__V1__JoinRingResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__JoinRingResponse *
+       brume__v1__join_ring_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__join_ring_response__free_unpacked
+                     (Brume__V1__JoinRingResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__FetchRingStatementsRequest methods */
+void   brume__v1__fetch_ring_statements_request__init
+                     (Brume__V1__FetchRingStatementsRequest         *message);
+size_t brume__v1__fetch_ring_statements_request__get_packed_size
+                     (const Brume__V1__FetchRingStatementsRequest   *message);
+size_t brume__v1__fetch_ring_statements_request__pack
+                     (const Brume__V1__FetchRingStatementsRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__fetch_ring_statements_request__pack_to_buffer
+                     (const Brume__V1__FetchRingStatementsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__FetchRingStatementsRequest *
+       brume__v1__fetch_ring_statements_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__fetch_ring_statements_request__free_unpacked
+                     (Brume__V1__FetchRingStatementsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__FetchRingStatementsResponse methods */
+void   brume__v1__fetch_ring_statements_response__init
+                     (Brume__V1__FetchRingStatementsResponse         *message);
+size_t brume__v1__fetch_ring_statements_response__get_packed_size
+                     (const Brume__V1__FetchRingStatementsResponse   *message);
+size_t brume__v1__fetch_ring_statements_response__pack
+                     (const Brume__V1__FetchRingStatementsResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__fetch_ring_statements_response__pack_to_buffer
+                     (const Brume__V1__FetchRingStatementsResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__FetchRingStatementsResponse *
+       brume__v1__fetch_ring_statements_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__fetch_ring_statements_response__free_unpacked
+                     (Brume__V1__FetchRingStatementsResponse *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Brume__V1__AppendRingEntryRequest_Closure)
@@ -175,6 +393,21 @@ typedef void (*Brume__V1__FetchRingRequest_Closure)
                   void *closure_data);
 typedef void (*Brume__V1__FetchRingResponse_Closure)
                  (const Brume__V1__FetchRingResponse *message,
+                  void *closure_data);
+typedef void (*Brume__V1__RingGuest_Closure)
+                 (const Brume__V1__RingGuest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__JoinRingRequest_Closure)
+                 (const Brume__V1__JoinRingRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__JoinRingResponse_Closure)
+                 (const Brume__V1__JoinRingResponse *message,
+                  void *closure_data);
+typedef void (*Brume__V1__FetchRingStatementsRequest_Closure)
+                 (const Brume__V1__FetchRingStatementsRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__FetchRingStatementsResponse_Closure)
+                 (const Brume__V1__FetchRingStatementsResponse *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -191,6 +424,14 @@ struct Brume__V1__Rings_Service
                 const Brume__V1__FetchRingRequest *input,
                 Brume__V1__FetchRingResponse_Closure closure,
                 void *closure_data);
+  void (*join)(Brume__V1__Rings_Service *service,
+               const Brume__V1__JoinRingRequest *input,
+               Brume__V1__JoinRingResponse_Closure closure,
+               void *closure_data);
+  void (*fetch_statements)(Brume__V1__Rings_Service *service,
+                           const Brume__V1__FetchRingStatementsRequest *input,
+                           Brume__V1__FetchRingStatementsResponse_Closure closure,
+                           void *closure_data);
 };
 typedef void (*Brume__V1__Rings_ServiceDestroy)(Brume__V1__Rings_Service *);
 void brume__v1__rings__init (Brume__V1__Rings_Service *service,
@@ -200,7 +441,9 @@ void brume__v1__rings__init (Brume__V1__Rings_Service *service,
 #define BRUME__V1__RINGS__INIT(function_prefix__) \
     { BRUME__V1__RINGS__BASE_INIT,\
       function_prefix__ ## append,\
-      function_prefix__ ## fetch  }
+      function_prefix__ ## fetch,\
+      function_prefix__ ## join,\
+      function_prefix__ ## fetch_statements  }
 void brume__v1__rings__append(ProtobufCService *service,
                               const Brume__V1__AppendRingEntryRequest *input,
                               Brume__V1__AppendRingEntryResponse_Closure closure,
@@ -209,6 +452,14 @@ void brume__v1__rings__fetch(ProtobufCService *service,
                              const Brume__V1__FetchRingRequest *input,
                              Brume__V1__FetchRingResponse_Closure closure,
                              void *closure_data);
+void brume__v1__rings__join(ProtobufCService *service,
+                            const Brume__V1__JoinRingRequest *input,
+                            Brume__V1__JoinRingResponse_Closure closure,
+                            void *closure_data);
+void brume__v1__rings__fetch_statements(ProtobufCService *service,
+                                        const Brume__V1__FetchRingStatementsRequest *input,
+                                        Brume__V1__FetchRingStatementsResponse_Closure closure,
+                                        void *closure_data);
 
 /* --- descriptors --- */
 
@@ -216,6 +467,11 @@ extern const ProtobufCMessageDescriptor brume__v1__append_ring_entry_request__de
 extern const ProtobufCMessageDescriptor brume__v1__append_ring_entry_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__fetch_ring_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__fetch_ring_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__ring_guest__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__join_ring_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__join_ring_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__fetch_ring_statements_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__fetch_ring_statements_response__descriptor;
 extern const ProtobufCServiceDescriptor brume__v1__rings__descriptor;
 
 PROTOBUF_C__END_DECLS

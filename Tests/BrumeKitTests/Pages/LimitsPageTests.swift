@@ -286,6 +286,13 @@ extension LimitsPageTests {
         ("zones with rings", [Model.zonesPerReset]),
         ("rings of a private database", [Model.ringsPerDatabase]),
         ("entries of a ring", [Model.entriesPerRing, Model.ringEntryBytes, Model.bytesPerRing]),
+        (
+            "statements of a user beside",
+            [Model.ringStatementsPerUser, Model.ringStatementBytesPerUser, Model.ringChainsPerUser]
+        ),
+        ("users with statements beside", [Model.ringUsersPerZone, Model.ringStatementBytesPerZone]),
+        ("guests of a ring", [Model.ringGuestsPerRing]),
+        ("statements in a request to `Rings`", [Model.ringStatementsPerRequest]),
         ("a page of `Statements.Fetch`", [Model.pageBytes]),
         ("remembered operations, private", [Model.rememberedOperations, Model.rememberedOperationBytes]),
         ("remembered operations, public", [Model.rememberedPublicOperations, Model.rememberedPublicOperationBytes]),

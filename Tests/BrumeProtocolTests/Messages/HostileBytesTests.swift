@@ -82,7 +82,9 @@ struct HostileBytesTests {
             ),
             HostileBytes(
                 coder.encodeAppendRingEntryRequest(
-                    AppendRingEntryRequest(zone: MessageSamples.ringRequest.zone, entry: SharedBytes([1, 2, 3]))),
+                    AppendRingEntryRequest(
+                        zone: MessageSamples.ringRequest.zone, entry: SharedBytes([1, 2, 3]),
+                        statements: [SharedBytes([4, 5])])),
                 { _ = try coder.decodeAppendRingEntryRequest($0) }
             ),
             HostileBytes(
@@ -91,6 +93,17 @@ struct HostileBytesTests {
             ),
             HostileBytes(
                 coder.encodeFetchRingResponse(MessageSamples.ring), { _ = try coder.decodeFetchRingResponse($0) }
+            ),
+            HostileBytes(
+                coder.encodeJoinRingRequest(MessageSamples.joinRequest), { _ = try coder.decodeJoinRingRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeFetchRingStatementsRequest(MessageSamples.ringStatementsRequest),
+                { _ = try coder.decodeFetchRingStatementsRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeFetchRingStatementsResponse(MessageSamples.statements),
+                { _ = try coder.decodeFetchRingStatementsResponse($0) }
             ),
             HostileBytes(
                 coder.encodePostEnrolmentRequest(

@@ -337,9 +337,12 @@ struct MessageRoundTripTests {
 
     @Test("entries of rings arrive as they were sent, and one that is missing or too large is refused")
     func rings() throws {
-        let append = AppendRingEntryRequest(zone: MessageSamples.ringRequest.zone, entry: SharedBytes([0, 1, 255]))
-        let bytes = client.encodeAppendRingEntryRequest(append)
-        #expect(try bytes.decoded(server.decodeAppendRingEntryRequest) == append)
+        for statements in [[], [SharedBytes([2]), SharedBytes([0, 255])]] {
+            let append = AppendRingEntryRequest(
+                zone: MessageSamples.ringRequest.zone, entry: SharedBytes([0, 1, 255]), statements: statements)
+            let bytes = client.encodeAppendRingEntryRequest(append)
+            #expect(try bytes.decoded(server.decodeAppendRingEntryRequest) == append)
+        }
         try server.encodeAppendRingEntryResponse().decoded(client.decodeAppendRingEntryResponse)
         for request in [MessageSamples.ringRequest, FetchRingRequest(zone: .defaultZone, after: .max)] {
             let bytes = client.encodeFetchRingRequest(request)
@@ -360,6 +363,55 @@ struct MessageRoundTripTests {
             FetchRingRequest(zone: .defaultZone, root: String(repeating: "x", count: 256), after: 0))
         let error = #expect(throws: ServiceError.self) { try badRoot.decoded(server.decodeFetchRingRequest) }
         #expect(error?.code == .invalidArguments)
+    }
+
+    @Test("what guests of rings send arrives as it was sent")
+    func ringGuests() throws {
+        let unproven = JoinRingRequest(zone: .defaultZone, statements: [])
+        for request in [MessageSamples.joinRequest, unproven] {
+            #expect(try client.encodeJoinRingRequest(request).decoded(server.decodeJoinRingRequest) == request)
+        }
+        try server.encodeJoinRingResponse().decoded(client.decodeJoinRingResponse)
+        let request = MessageSamples.ringStatementsRequest
+        let bytes = client.encodeFetchRingStatementsRequest(request)
+        #expect(try bytes.decoded(server.decodeFetchRingStatementsRequest) == request)
+        for page in [MessageSamples.statements, StatementsPage(statements: [], last: 0)] {
+            let bytes = server.encodeFetchRingStatementsResponse(page)
+            #expect(try bytes.decoded(client.decodeFetchRingStatementsResponse) == page)
+        }
+    }
+
+    @Test("what guests of rings may not send is refused")
+    func badRingGuests() throws {
+        func refusal(_ edit: (inout JoinRingRequest) -> Void) -> ErrorCode? {
+            var request = MessageSamples.joinRequest
+            edit(&request)
+            return #expect(throws: ServiceError.self) {
+                try client.encodeJoinRingRequest(request).decoded(server.decodeJoinRingRequest)
+            }?.code
+        }
+        #expect(refusal { $0.proof = [] } == .invalidArguments)
+        #expect(refusal { $0.invitationID = [] } == .invalidArguments)
+        #expect(refusal { $0.invitationID.append(0) } == .invalidArguments)
+        #expect(refusal { $0.proof.removeLast() } == .invalidArguments)
+        #expect(refusal { $0.root = String(repeating: "x", count: 256) } == .invalidArguments)
+        #expect(refusal { $0.statements[1] = SharedBytes([]) } == .invalidArguments)
+        let large = SharedBytes([UInt8](repeating: 1, count: Limits.statementBytes + 1))
+        #expect(refusal { $0.statements[0] = large } == .limitExceeded)
+        let many = [SharedBytes](repeating: SharedBytes([1]), count: Limits.ringStatementsPerRequest + 1)
+        #expect(refusal { $0.statements = many } == .limitExceeded)
+        let append = AppendRingEntryRequest(zone: .defaultZone, entry: SharedBytes([1]), statements: many)
+        let error = #expect(throws: ServiceError.self) {
+            try client.encodeAppendRingEntryRequest(append).decoded(server.decodeAppendRingEntryRequest)
+        }
+        #expect(error?.code == .limitExceeded)
+        for user in ["", "__defaultOwner__", "somebody"] {
+            let request = FetchRingStatementsRequest(zone: .defaultZone, user: user, after: 0)
+            let error = #expect(throws: ServiceError.self) {
+                try client.encodeFetchRingStatementsRequest(request).decoded(server.decodeFetchRingStatementsRequest)
+            }
+            #expect(error?.code == .invalidArguments)
+        }
     }
 
     @Test("messages of enrolments arrive as they were sent, and the server refuses those that are none")

@@ -21,6 +21,12 @@ enum StoreSamples {
                 .statement(number: .max, SharedBytes([0, 1, 255])),
                 .statementsReplaced(replacedStatements), .statementsEnd,
                 .ringEntry(zone: 7, root: "list", number: .max, SharedBytes([0, 3, 255])), .ringsEnd(zone: 8),
+                .ringStatement(
+                    zone: 7, user: RecordSamples.userName, number: .max, chain: 4, SharedBytes([0, 4, 255])),
+                .ringChain(zone: .max, user: RecordSamples.userName, chain: .max),
+                .ringGuest(zone: 7, root: "list", guest),
+                .ringGuest(zone: 7, root: "", RingGuest(user: RecordSamples.userName, statementHash: [1])),
+                .ringGuestEnd(zone: 7, root: "list", user: RecordSamples.userName),
             ], operationID: MessageSamples.operationID, operationOutcome: [0, 1, 2],
             operationDigest: OperationDigest(front: 0x0102_0304_0506_0708, back: .max), operationUser: "_ada",
             run: 0xFEDC_BA98,
@@ -30,6 +36,10 @@ enum StoreSamples {
 
     static let replacedStatements = ReplacedStatements(
         firstHash: (0..<32).map { $0 }, lastHash: [UInt8](repeating: 255, count: 32))!
+
+    static let guest = RingGuest(
+        user: RecordSamples.userName, statementHash: (0..<32).map { $0 },
+        invitationID: [UInt8](repeating: 7, count: 16), proof: [UInt8](repeating: 255, count: 64))
 
     static let header = SnapshotHeader(
         database: privateDatabase, sequence: 9, recordCount: 1, tombstoneCount: 2, zoneCount: .max,
@@ -82,6 +92,11 @@ enum StoreSamples {
             ringEntries: [
                 SnapshotRingEntry(zone: 5, root: "", entry: SharedBytes([1])),
                 SnapshotRingEntry(zone: .max, root: "list", entry: SharedBytes([0, 2])),
-            ])
+            ],
+            ringStatements: [
+                SnapshotRingStatement(zone: 5, user: RecordSamples.userName, chain: 2, statement: SharedBytes([0, 5]))
+            ],
+            ringChains: [SnapshotRingChain(zone: .max, user: RecordSamples.userName, chain: 3)],
+            ringGuests: [SnapshotRingGuest(zone: 5, root: "list", guest: guest)])
     }
 }

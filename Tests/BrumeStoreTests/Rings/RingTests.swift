@@ -51,7 +51,7 @@ struct RingTests {
             try append(number, Self.entry(number, bytes: 190_000), to: Names.defaultZone)
         }
         func page(_ after: UInt32) throws -> RingPage {
-            try database.ringPage(FetchRingRequest(zone: .defaultZone, after: after))
+            try database.ringPage(FetchRingRequest(zone: .defaultZone, after: after), for: desk.caller)
         }
         #expect(try page(0).entries.count == 5 && page(0).last == 10)
         #expect(try page(5).entries.count == 5 && page(10) == RingPage(entries: [], last: 10))

@@ -1,0 +1,84 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeStore
+
+/// The keys that the statements of users beside a database's rings name: none is read again, and whoever is known is
+/// read on from where it ended.
+///
+/// It takes at most ``statementsMax`` times 200 bytes, counted with the database, and goes with it. One zone alone
+/// can't have as many statements: ``Limits/ringStatementBytesPerZone`` has room for some 45,000 of the smallest.
+struct RingUserKeys {
+    private struct Known {
+        var chains: [StatementKeys] = []
+        /// How many statements were read, and the last one of them.
+        var count = 0
+        var last: SharedBytes?
+    }
+
+    private var zones: [UInt64: [String: Known]] = [:]
+    private var statementCount = 0
+
+    static let statementsMax = 65_536
+
+    /// About what it takes in memory.
+    var approximateBytes: Int { statementCount * StatementKeys.approximateBytesPerStatement }
+
+    /// The chains of a user beside the rings of a zone, in the order of their numbers; empty for none.
+    ///
+    /// - Parameter zone: The zone's incarnation.
+    /// - Throws: Where what is kept can't be read.
+    mutating func chains(
+        of user: String, inZone zone: UInt64, _ rings: ZoneRings
+    ) throws(EncryptionRefusal) -> [StatementKeys] {
+        try chains(of: user, inZone: zone, rings.statements(of: user, inZone: zone))
+    }
+
+    /// Whether a statement of a user has the keys of the newest one of the chain that is the user's now.
+    mutating func areNewest(
+        ofStatement hash: [UInt8], of user: String, inZone zone: UInt64, _ rings: ZoneRings
+    ) throws(EncryptionRefusal) -> Bool {
+        let statements = rings.statements(of: user, inZone: zone)
+        let chains = try chains(of: user, inZone: zone, statements)
+        let index = Int(statements.current) - 1
+        return chains.indices.contains(index) && chains[index].areNewest(ofStatement: hash)
+    }
+
+    private mutating func chains(
+        of user: String, inZone zone: UInt64, _ statements: OtherStatements
+    ) throws(EncryptionRefusal) -> [StatementKeys] {
+        guard let last = statements.all.last?.bytes else { return [] }
+        var known = Known()
+        if let former = zones[zone]?[user] {
+            if former.count == statements.all.count, former.last?.isSame(as: last) == true { return former.chains }
+            forget(user, zone)
+            let isBeginning =
+                former.count > 0 && former.count <= statements.all.count
+                && former.last?.isSame(as: statements.all[former.count - 1].bytes) == true
+            if isBeginning { known = former }
+        }
+        for kept in statements.all[known.count...] {
+            let bytes = kept.bytes.array
+            if Int(kept.chain) == known.chains.count + 1 {
+                guard let keys = try StatementKeys(kept: [bytes]) else { throw .damaged }
+                guard keys.scope.account == user else { throw .brokenChain }
+                known.chains.append(keys)
+            } else {
+                try known.chains[Int(kept.chain) - 1].append(kept: bytes)
+            }
+        }
+        (known.count, known.last) = (statements.all.count, last)
+        if statementCount + known.count > Self.statementsMax { (zones, statementCount) = ([:], 0) }
+        zones[zone, default: [:]][user] = known
+        statementCount += known.count
+        return known.chains
+    }
+
+    private mutating func forget(_ user: String, _ zone: UInt64) {
+        if let gone = zones[zone]?.removeValue(forKey: user) { statementCount -= gone.count }
+    }
+
+    /// Forgets those of a zone that has no rings any more.
+    mutating func forget(zone: UInt64) {
+        for gone in zones.removeValue(forKey: zone)?.values ?? [:].values { statementCount -= gone.count }
+    }
+}

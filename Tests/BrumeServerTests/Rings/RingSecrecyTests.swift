@@ -1,0 +1,186 @@
+import BrumeModel
+import BrumeProtocol
+import BrumeStore
+import BrumeTestKit
+import Testing
+
+@testable import BrumeEncryption
+@testable import BrumeServer
+@testable import BrumeService
+
+/// Who learns what of rings, and what they may cost their owner.
+@Suite("Rings of others", .timeLimit(.minutes(1)))
+struct RingSecrecyTests {
+    private let coder = MessageCoder()
+
+    /// How a call ends, byte by byte.
+    private func end(
+        _ peer: FramePeer, _ method: BrumeProtocol.Method, _ request: [UInt8]
+    ) throws -> Result<[UInt8], ServiceError> {
+        let stream = peer.start(method, request)
+        peer.server.settle()
+        return try #require(peer.outcome(stream))
+    }
+
+    /// What the four methods answer about a ring.
+    private func answers(
+        to peer: FramePeer, about root: String, in zone: ZoneID, _ scene: RingScene
+    ) throws -> [Result<[UInt8], ServiceError>] {
+        let statements = scene.accounts.signed[peer.user]!
+        let rootName = root.isEmpty ? nil : root
+        let entry = try scene.accounts.begun(by: scene.ann, zone: "notes", root: rootName).entries[0].bytes
+        return [
+            try end(
+                peer, .ringsFetch, coder.encodeFetchRingRequest(FetchRingRequest(zone: zone, root: root, after: 0))),
+            try end(
+                peer, .ringsJoin,
+                coder.encodeJoinRingRequest(JoinRingRequest(zone: zone, root: root, statements: statements))),
+            try end(
+                peer, .ringsAppend,
+                coder.encodeAppendRingEntryRequest(AppendRingEntryRequest(zone: zone, entry: SharedBytes(entry)))),
+        ]
+    }
+
+    @Test("are as if they were not there for whoever takes part in another record, and for strangers")
+    func others() throws {
+        let scene = try RingScene()
+        let (bob, dan) = (scene.bob, scene.dan)
+        let absent = try answers(to: bob, about: "none", in: scene.theirs, scene)
+        #expect(try absent[0].get() == coder.encodeFetchRingResponse(RingPage(entries: [], last: 0)))
+        for answer in absent[1...] { #expect(throws: ServiceError.self) { try answer.get() } }
+        for root in ["other", ""] {
+            #expect(try answers(to: bob, about: root, in: scene.theirs, scene) == absent, "\(root)")
+        }
+        #expect(try scene.ann.ring("other", of: scene.notes).last == 1 && scene.ann.ring(of: scene.notes).last == 1)
+        // Who takes part in nothing hears the same of every zone.
+        let missing = ZoneID(name: "missing", owner: scene.ann.user)
+        let nobodys = ZoneID(name: "notes", owner: "_" + String(repeating: "7", count: 32))
+        let strange = try answers(to: dan, about: "list", in: missing, scene)
+        for zone in [scene.theirs, nobodys, ZoneID(name: Names.defaultZone, owner: scene.ann.user)] {
+            for root in ["list", "other", "none", ""] {
+                #expect(try answers(to: dan, about: root, in: zone, scene) == strange)
+            }
+            #expect(
+                try dan.code { _ = try dan.ringStatements(of: scene.ann.user, beside: zone) } == .zoneNotFound)
+        }
+        for answer in strange {
+            let error = #expect(throws: ServiceError.self) { try answer.get() }
+            #expect(error?.code == .zoneNotFound)
+        }
+    }
+
+    @Test("show statements to those who may learn of one of the zone's rings, and to nobody else") func statements()
+        throws
+    {
+        let scene = try RingScene()
+        try scene.join(scene.cid, "other")
+        #expect(try scene.bob.ringStatements(of: scene.ann.user, beside: scene.theirs).last == 1)
+        try scene.ann.shareRecord("third", in: "notes", with: [scene.dan.user])
+        let url = try scene.ann.shareRecord("fourth", in: "notes", with: [scene.dan.user])
+        try scene.dan.accept(url)
+        for user in [scene.ann.user, scene.cid.user] {
+            let page = try scene.dan.ringStatements(of: user, beside: scene.theirs)
+            #expect(page == StatementsPage(statements: [], last: 0), "his record has no ring")
+        }
+        let ring = try scene.accounts.begun(by: scene.ann, zone: "notes", root: "fourth")
+        try scene.ann.append(ring, to: scene.notes)
+        #expect(try scene.dan.ringStatements(of: scene.ann.user, beside: scene.theirs).last == 1)
+    }
+
+    @Test("of one's own zone may be named with its owner's real name") func ownName() throws {
+        let scene = try RingScene()
+        let ann = scene.ann
+        #expect(try ann.ring("list", of: scene.theirs) == ann.ring("list", of: scene.notes))
+        try ann.append(scene.accounts.next(scene.list, by: ann), to: scene.theirs)
+        #expect(try ann.ringStatements(of: ann.user, beside: scene.theirs).last == 1)
+        let code = try ann.code {
+            try ann.join("list", in: scene.theirs, statements: scene.accounts.signed[ann.user]!)
+        }
+        #expect(code == .invalidArguments)
+    }
+
+    @Test("of a whole shared zone have those who take part in it, as its trees' rings do") func wholeZone() throws {
+        let scene = try RingScene()
+        let (ann, bob, dan) = (scene.ann, scene.bob, scene.dan)
+        let url = try ann.shareZone("whole", with: [bob.user])
+        let (whole, theirs) = (ZoneID(name: "whole"), ann.theirs("whole"))
+        let zone = try scene.accounts.begun(by: ann, zone: "whole")
+        try ann.append(zone, to: whole)
+        try ann.append(try scene.accounts.begun(by: ann, zone: "whole", root: "tree"), to: whole)
+        let early = try bob.code { try bob.join(in: theirs, statements: scene.accounts.signed[bob.user]!) }
+        #expect(early == .zoneNotFound, "he was invited, and has not accepted")
+        try bob.accept(url)
+        for root in ["", "tree"] {
+            try bob.join(root, in: theirs, statements: scene.accounts.signed[bob.user]!)
+            #expect(try ann.ring(root, of: whole).guests.map(\.user) == [bob.user])
+        }
+        let both = try scene.accounts.next(zone, by: ann) { draft in
+            draft.members += [scene.accounts.member(bob), scene.accounts.member(dan)]
+        }
+        try ann.append(both, to: whole, with: scene.accounts.signed[dan.user]!)
+        #expect(try bob.ring(of: theirs).departed == [dan.user], "he has not accepted either")
+    }
+
+    @Test("are not asked to take in somebody who went") func guestsWhoWent() throws {
+        let scene = try RingScene()
+        for peer in [scene.bob, scene.cid] { try scene.join(peer) }
+        _ = try scene.bob.leave([scene.theirs])
+        #expect(try scene.ann.ring("list", of: scene.notes).guests.map(\.user) == [scene.cid.user])
+    }
+
+    @Test("take no guests where the owner's quota is used up, and still take a member's newer keys") func quota() throws
+    {
+        var scene = try RingScene(permission: .readOnly) { $0.quotaBytes = 2_000 }
+        try scene.join(scene.bob)
+        try scene.takeIn(scene.bob, by: scene.ann)
+        let (bob, database) = (scene.bob, try scene.database())
+        let before = database.quotaBytes
+        // What is beyond the allowance for overhead.
+        for number in 1...UInt32(Limits.overheadAllowanceBytes / 100_000 + 1) {
+            _ = try database.append(
+                ringEntry: SharedBytes([UInt8](repeating: 1, count: 100_000)), number: number, root: "",
+                zone: .defaultZone, quota: nil, nowMilliseconds: 1)
+        }
+        #expect(try scene.cid.code { try scene.join(scene.cid) } == .quotaExceeded)
+        try scene.accounts.replaceKeys(of: bob)
+        try scene.join(bob)
+        #expect(try scene.ann.ring("list", of: scene.notes).renewed == [bob.user])
+        let full = database.quotaBytes
+        try scene.append(by: scene.ann)
+        #expect(full > before && database.quotaBytes > full)
+    }
+
+    @Test("answer what was asked before, however full the disk is") func retries() throws {
+        let log = ScriptedLogStorage()
+        let scene = try RingScene(log: log)
+        try scene.join(scene.bob, by: scene.proof(of: scene.bob))
+        scene.server.log?.isFull = true
+        try scene.join(scene.bob, by: scene.proof(of: scene.bob))
+        #expect(try scene.bob.code { try scene.join(scene.bob) } == .serviceUnavailable)
+        #expect(try scene.cid.code { try scene.join(scene.cid) } == .serviceUnavailable)
+    }
+
+    @Test("with statements that are not as they were are the server's fault, and its health says so") func damage()
+        throws
+    {
+        let scene = try RingScene()
+        let database = try scene.database()
+        var others = RingOthers()
+        others.statements = [.init(user: scene.bob.user, chain: 1, bytes: SharedBytes([1, 2, 3]))]
+        let zone = try #require(database.incarnation(of: scene.notes))
+        _ = try database.join(others, root: "list", inZone: zone, isGuest: true, quota: nil, nowMilliseconds: 1)
+        #expect(try scene.bob.code { try scene.join(scene.bob) } == .internalError)
+        #expect(scene.server.core.health(at: scene.server.nowNanoseconds).isDamageFound)
+    }
+
+    @Test("are forgotten with the zone, with all that is beside them") func zones() throws {
+        let scene = try RingScene()
+        try scene.join(scene.bob)
+        let database = try scene.database()
+        #expect(database.rings.zoneCount == 1)
+        try scene.ann.deleteZone("notes")
+        #expect(database.rings == ZoneRings())
+        let audit = database.audit()
+        #expect(audit.kept == audit.recounted)
+    }
+}
