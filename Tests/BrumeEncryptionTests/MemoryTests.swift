@@ -153,7 +153,9 @@ import Testing
         lives = ZoneLives(ringIDs: lives.ringIDs)
         #expect(try lives.meet(life(2)) == .current)
         let tree = try house.begun(house.draft())
-        #expect(refusal { try lives.meet(tree) } == .damaged, "a tree's ring is no zone's")
+        #expect(tree.head.ring.root != nil)
+        #expect(try lives.meet(tree) == .new, "participants of a record's share see the tree's ring alone")
+        #expect(try lives.meet(tree) == .current && lives.meet(life(2)) == .over)
         lives = ZoneLives(ringIDs: [[UInt8]](repeating: [9], count: Limits.zoneLives))
         #expect(refusal { try lives.meet(life(3)) } == .damaged)
     }

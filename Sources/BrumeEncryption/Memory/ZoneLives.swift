@@ -1,4 +1,4 @@
-/// The lives of one zone that a device has seen, by the ids of their rings.
+/// The lives of one zone that a device has seen, by the ids of their zone rings.
 ///
 /// A zone that was deleted and made again has another ring. A server that shows an earlier life again would have a
 /// device write for those who were in it.
@@ -18,11 +18,10 @@ package struct ZoneLives: Hashable, Sendable {
 
     /// Compares the life that a server shows with those that are known.
     ///
-    /// - Parameter chain: The zone's ring, checked against the owner that the device knows: an id alone is anybody's
-    ///   word.
-    /// - Throws: `damaged` for a tree's ring, and for more lives than a zone has.
+    /// - Parameter chain: A ring of that life, checked against the owner that the device knows: an id alone is
+    ///   anybody's word. The ring of a tree will do, as participants of a record's share see no other.
+    /// - Throws: `damaged` for more lives than a zone has.
     package mutating func meet(_ chain: RingChain) throws(EncryptionRefusal) -> Meeting {
-        guard chain.head.ring.root == nil else { throw .damaged }
         let ringID = chain.head.ring.place.ringID
         if ringIDs.last == ringID { return .current }
         if ringIDs.contains(ringID) { return .over }

@@ -1,5 +1,5 @@
 extension String {
     /// Whether two names have the same bytes. Swift takes others for equal, too, that look alike, and a server could
     /// pass one off for the other.
-    func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    package func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

@@ -16,6 +16,7 @@ final class RingDevice: @unchecked Sendable {
     var encryptsAssets = false
 
     var folder: KeyFolder { keys.folder }
+    var ring: RingPlace { RingPlace(owner: desk.scope.account, zone: desk.zone) }
 
     /// - Parameter stateFolder: Where the device keeps its keys.
     init(_ name: String, at desk: RingDesk, stateFolder: String) {
@@ -61,7 +62,7 @@ final class RingDevice: @unchecked Sendable {
                 let isTaken = try desk.append(entry)
                 action = isTaken ? machine.appended() : machine.appendRefused()
             case .keep(let kept):
-                guard case .done(let written) = try folder.writeRing(kept, zone: desk.zone, over: head) else {
+                guard case .done(let written) = try folder.writeRing(kept, at: ring, over: head) else {
                     throw Steps.Broken()
                 }
                 guard let written else { return nil }
@@ -85,7 +86,7 @@ final class RingDevice: @unchecked Sendable {
     func restart() { identity = nil }
 
     func loaded() throws -> KeyFolder.LoadedRing {
-        guard case .done(let loaded) = try folder.loadRing(zone: desk.zone) else { throw Steps.Broken() }
+        guard case .done(let loaded) = try folder.loadRing(at: ring) else { throw Steps.Broken() }
         return loaded
     }
 
@@ -96,7 +97,7 @@ final class RingDevice: @unchecked Sendable {
         let loaded = try loaded()
         var kept = loaded.kept
         kept.isOver = true
-        _ = try folder.writeRing(kept, zone: desk.zone, over: loaded.head)
+        _ = try folder.writeRing(kept, at: ring, over: loaded.head)
     }
 
     func failure(_ goal: Machine.Goal, asksServer: Bool = true) throws -> ZoneRingFailure? {

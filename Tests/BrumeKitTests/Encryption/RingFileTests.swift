@@ -60,12 +60,12 @@ struct RingFileTests {
     }
 
     private func encoded(_ kept: KeptRing) -> [UInt8] {
-        RingFile.encode(kept, zone: desk.zone, place: place).bytes
+        RingFile.encode(kept, ring: phone.ring, place: place).bytes
     }
 
     private func refusal(_ bytes: [UInt8]) -> KeyFile.Refusal? {
         do throws(KeyFile.Refusal) {
-            _ = try RingFile.decode(bytes, zone: desk.zone, place: place)
+            _ = try RingFile.decode(bytes, ring: phone.ring, place: place)
             return nil
         } catch {
             return error
@@ -76,7 +76,7 @@ struct RingFileTests {
     func roundTrip() throws {
         for kept in try states() {
             let bytes = encoded(kept)
-            let read = try RingFile.decode(bytes, zone: desk.zone, place: place)
+            let read = try RingFile.decode(bytes, ring: phone.ring, place: place)
             #expect(read.lives == kept.lives && read.isOver == kept.isOver)
             #expect(read.known?.chain.entries == kept.known?.chain.entries)
             #expect(read.known?.endedBranches.map(\.entries) == kept.known?.endedBranches.map(\.entries))
@@ -140,20 +140,49 @@ struct RingFileTests {
         for (index, bytes) in bad.enumerated() { #expect(refusal(bytes) == .damaged, "file \(index)") }
     }
 
-    @Test("of a ring of another zone or owner is damaged, whatever its checksum says")
+    @Test("of a ring of another zone, owner or tree is damaged, whatever its checksum says")
     func otherRing() throws {
         let kept = KeptRing(known: try ring(1))
-        let places = [
-            ("_bob", "iCloud.test", "development"), ("_ada", "other", "development"),
-            ("_ada", "iCloud.test", "production"),
-        ].map { account, container, environment in
+        let places = [("other", "development"), ("iCloud.test", "production")].map { container, environment in
             KeyPlace(
                 server: place.server,
-                scope: IdentityScope(account: account, container: container, environment: environment))
+                scope: IdentityScope(account: "_ada", container: container, environment: environment))
         }
-        for (zone, place) in places.map({ (desk.zone, $0) }) + [("Other", place)] {
-            let bytes = RingFile.encode(kept, zone: zone, place: place).bytes
-            #expect(throws: KeyFile.Refusal.damaged) { try RingFile.decode(bytes, zone: zone, place: place) }
+        let rings = [
+            RingPlace(owner: "_ada", zone: "Other"), RingPlace(owner: "_bob", zone: desk.zone),
+            RingPlace(owner: "_ada", zone: desk.zone, root: "page"),
+        ]
+        for (ring, place) in places.map({ (phone.ring, $0) }) + rings.map({ ($0, place) }) {
+            let bytes = RingFile.encode(kept, ring: ring, place: place).bytes
+            #expect(throws: KeyFile.Refusal.damaged) { try RingFile.decode(bytes, ring: ring, place: place) }
         }
+    }
+
+    @Test("holds the ring of a tree in another account's zone, and takes no name that only looks the same")
+    func treeOfAnother() throws {
+        let bob = try Person("_bob", desk.scope)
+        let ring = RingPlace(owner: "_bob", zone: "Caf\u{e9}", root: "page\u{e9}")
+        let known = try bob.begin(ring)
+        let kept = KeptRing(known: known, lives: ZoneLives(ringIDs: [known.chain.head.ring.place.ringID]))
+        let read = try RingFile.decode(
+            RingFile.encode(kept, ring: ring, place: place).bytes, ring: ring, place: place)
+        #expect(read.known?.chain.entries == known.chain.entries && read.lives == kept.lives)
+        for other in [
+            RingPlace(owner: "_bob", zone: "Cafe\u{301}", root: ring.root),
+            RingPlace(owner: "_bob", zone: ring.zone, root: "pagee\u{301}"),
+            RingPlace(owner: "_bob", zone: ring.zone), RingPlace(owner: "_ada", zone: ring.zone, root: ring.root),
+        ] {
+            let bytes = RingFile.encode(kept, ring: other, place: place).bytes
+            #expect(throws: KeyFile.Refusal.damaged) { try RingFile.decode(bytes, ring: other, place: place) }
+        }
+    }
+
+    @Test("of the account's own zone is where it always was, with the checksum that it always had")
+    func earlierFiles() throws {
+        let ring = RingPlace(owner: "_ada", zone: "Diary")
+        #expect(RingFile.path(ring, place: place) == "rings/cc28a1aeaef7a360e9df9e8e60aab311")
+        #expect(
+            RingFile.encode(KeptRing(isOver: true), ring: ring, place: place).bytes.hexadecimal
+                == "0105ceeb26bc38566318a8187b45cc17ba0f8f085367ed1e17c32e552b6c5e232df0010000000000000000")
     }
 }

@@ -1,6 +1,6 @@
 internal import BrumeEncryption
 
-/// What a device keeps of a zone's ring: what it has seen once it sees no less of again.
+/// What a device keeps of a ring: what it has seen once it sees no less of again.
 struct KeptRing: Sendable {
     /// The ring of the zone's newest life that is known.
     var known: KnownRing?

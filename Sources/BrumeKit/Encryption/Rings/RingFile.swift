@@ -2,7 +2,7 @@ internal import BrumeEncryption
 internal import BrumeModel
 internal import BrumeSystem
 
-/// The file of a zone's ring in a key folder: `rings/NAME`.
+/// The file of a ring in a key folder: `rings/NAME`.
 ///
 /// ```
 /// 0   34  head, as KeyFile has it, of the kind 5
@@ -10,16 +10,20 @@ internal import BrumeSystem
 /// 35  4   count of lives, then the ring's id of each (16), the oldest first
 ///     4   count of branches, then of each: count of entries (4), each signed entry (counted)
 /// ```
-/// The first branch is the ring; the others are those that its owner ended. The checksum is of the zone's name, too.
+/// The first branch is the ring; the others are those that its owner ended. NAME is a hash of where the ring is, which
+/// the checksum is of, too, and no two rings have it in common:
+///
+/// - the account's own zone's own ring: the key folder's place, then the zone's name (counted);
+/// - any other ring: four bytes 255, the key folder's place, then owner, zone and root (each counted).
 enum RingFile {
     static let kind: UInt8 = 5
 
-    /// The path in the key folder of a zone's file: 128 bits of a hash, which is enough to tell zones apart.
-    static func path(zone: String, place: KeyPlace) -> String {
-        "rings/\(SHA256.digest(checkedPlace(zone, place)).prefix(16).hexadecimal)"
+    /// The path in the key folder of a ring's file: 128 bits of a hash, which is enough to tell rings apart.
+    static func path(_ ring: RingPlace, place: KeyPlace) -> String {
+        "rings/\(SHA256.digest(checkedPlace(ring, place)).prefix(16).hexadecimal)"
     }
 
-    static func encode(_ kept: KeptRing, zone: String, place: KeyPlace) -> KeyFileWriter {
+    static func encode(_ kept: KeptRing, ring: RingPlace, place: KeyPlace) -> KeyFileWriter {
         let branches = kept.known.map { [$0.chain] + $0.endedBranches } ?? []
         var writer = KeyFileWriter(kind: kind, capacity: 4096)
         writer.write(u8: kept.isOver ? 1 : 0)
@@ -30,14 +34,14 @@ enum RingFile {
             writer.write(u32: UInt32(branch.entries.count))
             for entry in branch.entries { writer.write(counted: entry.bytes) }
         }
-        writer.finish(place: checkedPlace(zone, place))
+        writer.finish(place: checkedPlace(ring, place))
         return writer
     }
 
     static func decode(
-        _ bytes: consuming [UInt8], zone: String, place: KeyPlace
+        _ bytes: consuming [UInt8], ring: RingPlace, place: KeyPlace
     ) throws(KeyFile.Refusal) -> KeptRing {
-        var reader = try KeyFileReader(bytes, kind: kind, place: checkedPlace(zone, place))
+        var reader = try KeyFileReader(bytes, kind: kind, place: checkedPlace(ring, place))
         let flag = try reader.readU8()
         guard flag < 2 else { throw .damaged }
         var ids: [[UInt8]] = []
@@ -62,9 +66,9 @@ enum RingFile {
         } catch {
             throw error == .newer ? .newer : .damaged
         }
-        let ringPlace = known.chain.head.ring.place
-        guard ringPlace.owner == place.scope.account, ringPlace.container == place.scope.container,
-            ringPlace.environment == place.scope.environment, ringPlace.zone == zone
+        let name = known.chain.head.ring
+        guard name.place.container.hasBytes(of: place.scope.container),
+            name.place.environment.hasBytes(of: place.scope.environment), ring.isOf(name)
         else { throw .damaged }
         return KeptRing(known: known, lives: ZoneLives(ringIDs: ids), isOver: flag == 1)
     }
@@ -75,9 +79,16 @@ enum RingFile {
         return count
     }
 
-    private static func checkedPlace(_ zone: String, _ place: KeyPlace) -> [UInt8] {
-        var bytes = place.bytes
-        withUnsafeBytes(of: UInt32(zone.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-        return bytes + zone.utf8
+    /// Bytes that no other ring has.
+    private static func checkedPlace(_ ring: RingPlace, _ place: KeyPlace) -> [UInt8] {
+        let isOwn = ring.root.isEmpty && ring.owner.hasBytes(of: place.scope.account)
+        // No part is as long as the length that stands in front of the others' places, so that none begins like them.
+        var bytes = isOwn ? [] : [UInt8](repeating: .max, count: 4)
+        bytes += place.bytes
+        for part in isOwn ? [ring.zone] : [ring.owner, ring.zone, ring.root] {
+            withUnsafeBytes(of: UInt32(part.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
+            bytes += part.utf8
+        }
+        return bytes
     }
 }

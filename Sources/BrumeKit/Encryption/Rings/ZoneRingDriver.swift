@@ -26,9 +26,7 @@ struct ZoneRingDriver: Sendable {
             guard identity.statement.scope == folder.place.scope else {
                 throw .malformedResponse("it says that the account is another one than before")
             }
-            let loaded = try await folders.use(folder) { () throws(KeyFolderProblem) in
-                try folder.loadRing(zone: zone)
-            }
+            let loaded = try await load(zone, from: folder)
             let machine = Machine(
                 goal: goal, kept: loaded.kept, identity: identity, zone: zone, asksServer: asksServer,
                 hasNewestIdentity: hasNewestIdentity, encryptsAssets: account.configuration.encryptsAssets)
@@ -48,16 +46,14 @@ struct ZoneRingDriver: Sendable {
     /// What is kept of a zone's ring.
     func kept(_ zone: String, for account: AccountBinding) async throws(CKError) -> KeptRing {
         let folder = try await folders.folder(of: account)
-        return try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadRing(zone: zone) }.kept
+        return try await load(zone, from: folder).kept
     }
 
     /// Remembers that a zone was deleted, as far as is known.
     func zoneWasDeleted(_ zone: String, for account: AccountBinding) async throws(CKError) {
         let folder = try await folders.folder(of: account)
         for _ in 0..<KeyLimits.attemptsMax {
-            let loaded = try await folders.use(folder) { () throws(KeyFolderProblem) in
-                try folder.loadRing(zone: zone)
-            }
+            let loaded = try await load(zone, from: folder)
             var kept = loaded.kept
             guard kept.known != nil, !kept.isOver else { return }
             kept.isOver = true
@@ -95,11 +91,17 @@ struct ZoneRingDriver: Sendable {
         }
     }
 
+    private func load(_ zone: String, from folder: KeyFolder) async throws(CKError) -> KeyFolder.LoadedRing {
+        let ring = RingPlace(owner: folder.place.scope.account, zone: zone)
+        return try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadRing(at: ring) }
+    }
+
     private func write(
         _ kept: KeptRing, zone: String, over head: [UInt8]?, in folder: KeyFolder
     ) async throws(CKError) -> [UInt8]? {
-        try await folders.use(folder) { () throws(KeyFolderProblem) in
-            try folder.writeRing(kept, zone: zone, over: head)
+        let ring = RingPlace(owner: folder.place.scope.account, zone: zone)
+        return try await folders.use(folder) { () throws(KeyFolderProblem) in
+            try folder.writeRing(kept, at: ring, over: head)
         }
     }
 
