@@ -16,7 +16,8 @@ internal import BrumeSystem
 ///                 chain is replaced (32); signed statement (counted)
 /// code (4)        recovery code (16)
 /// ```
-/// Kind 5 is a ring, of which there may be many (``RingFile``).
+/// Kind 5 is a ring (``RingFile``), kind 6 what is known of another account (``PersonFile``). There may be many of
+/// both.
 ///
 /// `counted` is a length (4, little-endian) and that many bytes. A file that was put into another place's folder does
 /// not have the place's checksum, and counts as damaged.

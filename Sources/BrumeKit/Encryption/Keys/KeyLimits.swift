@@ -8,6 +8,8 @@ enum KeyLimits {
     static let statementBytesMax = 4 * Limits.statementBytesPerAccount
     /// Bytes of a file of the key folder: all statements, each with its length, and the rest.
     static let fileBytesMax = statementBytesMax + 4 * statementsMax + 1024
+    /// Bytes of the file of another account: all its statements, each with its length, and the rest.
+    static let personFileBytesMax = statementBytesMax + 4 * statementsMax + 64
     /// Bytes of a statement's hash.
     static let hashBytes = 32
     /// Devices of an account, as the format has it.
