@@ -282,4 +282,22 @@ import Testing
             #expect(refusal { try LinkFragment(other) } == .damaged, "\(other)")
         }
     }
+
+    @Test("a link's fragment is told from a title, in whatever version it is, and shows nothing of itself")
+    func fragmentsAndTitles() {
+        let fragment = LinkFragment(
+            ownersFirstStatement: house["_ann"].chain.first.hash, secret: LinkSecret(), title: "Shopping")
+        let text = fragment.text
+        for other in [text, "2" + text.dropFirst(), "12.a-_Z9", "1.a.", "1.a.\u{301}"] {
+            #expect(LinkFragment.resembles(other), "\(other)")
+        }
+        for title in ["", "1", "1.", "1..", ".a", "a.b", "1. Milk", "2.%20Eggs", "1\u{301}.a", "-1.a", "1.\u{e9}.a"] {
+            #expect(!LinkFragment.resembles(title), "\(title)")
+        }
+        var dumped = ""
+        dump([fragment], to: &dumped)
+        for shown in ["\(fragment)", String(reflecting: fragment), "\([fragment as Any])", dumped] {
+            #expect(shown.contains("LinkFragment") && !shown.contains("Shopping") && !shown.contains("pairs"))
+        }
+    }
 }

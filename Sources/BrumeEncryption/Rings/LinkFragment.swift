@@ -6,7 +6,8 @@ package struct LinkFragment: Sendable {
     /// The first half of the hash of the owner's first statement: it proves to a guest whose share this is.
     package let owner: [UInt8]
     package let secret: LinkSecret
-    package let title: String?
+    /// As it stands in a URL, where it is in one.
+    package var title: String?
 
     package init(ownersFirstStatement hash: [UInt8], secret: LinkSecret, title: String?) {
         owner = Array(hash.prefix(Self.ownerBytes))
@@ -43,8 +44,29 @@ package struct LinkFragment: Sendable {
         return "\(Self.version).\(keys)" + (title.map { "." + $0 } ?? "")
     }
 
+    /// Whether a text reads like a fragment with keys, of this version or another one: digits, a point, and nothing
+    /// but base64url up to the next point or the end.
+    package static func resembles(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard parts.count >= 2, !parts[0].isEmpty, parts[0].allSatisfy(digits.contains), !parts[1].isEmpty else {
+            return false
+        }
+        return parts[1].allSatisfy { byte in
+            digits.contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+        }
+    }
+
     /// Whether an account's chain begins as the link says.
     package func isOf(_ chain: StatementChain) -> Bool {
         chain.first.number == 1 && Array(chain.first.hash.prefix(Self.ownerBytes)) == owner
     }
+}
+
+// Nothing of it is shown: an app may log what it gets.
+extension LinkFragment: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "LinkFragment" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

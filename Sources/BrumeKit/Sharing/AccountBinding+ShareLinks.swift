@@ -17,7 +17,7 @@ extension AccountBinding {
         let answer = try await call(
             .sharesMetadata, options: options, encode: { coder in coder.encodeShareMetadataRequest(request) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeShareMetadataResponse(bytes) })
-        return try CKShareMetadata.make(answer, origin: answerContext.origin)
+        return try CKShareMetadata.make(answer, origin: answerContext.origin, link: url.shareLink)
     }
 
     /// Asks the owner of a share for access.
@@ -90,30 +90,5 @@ extension AccountBinding {
         var results: [Item: Result<Answer, any Error>] = [:]
         for (item, outcome) in zip(items, outcomes) { results[item] = outcome?.erased }
         return (results, failure)
-    }
-}
-
-extension URL {
-    /// The URL as it is sent to the server: without its fragment, which RFC 3986 keeps on the client's side and which
-    /// holds the share's title.
-    ///
-    /// - Throws: `invalidArguments` for a URL that can't be a share's. The error does not repeat the URL, which may be
-    ///   all that somebody needs to take part.
-    fileprivate func shareAddress() throws(CKError) -> String {
-        let url = absoluteURL
-        guard url.scheme != nil, url.host?.isEmpty == false, url.path(percentEncoded: true).hasPrefix("/share/")
-        else {
-            throw CKError(
-                .invalidArguments,
-                message: "the URL is not a share's; pass a whole one, such as https://example.com/share/TOKEN")
-        }
-        guard let address = String(url.absoluteString.utf8.prefix { $0 != UInt8(ascii: "#") }),
-            address.utf8.count <= Limits.shareURLBytes
-        else {
-            throw CKError(
-                .invalidArguments,
-                message: "the URL is too long to be a share's: none has more than \(Limits.shareURLBytes) bytes")
-        }
-        return address
     }
 }

@@ -96,31 +96,6 @@ public class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    // MARK: URLs
-
-    /// Where others find the share, with its title after "#"; nil until the share has been saved or fetched. A root
-    /// that is shared again has the same URL.
-    ///
-    /// The host is the one that the server's operator has set for URLs, otherwise the one that this client connects to.
-    public var url: URL? { details.current.base.flatMap { link($0.view.url) } }
-
-    /// The URL of a participant that ``CKShareParticipant/oneTimeURLParticipant()`` made: the first user who accepts
-    /// with it becomes that participant.
-    ///
-    /// Nil until the share has been saved, once somebody has accepted, and for all other participants.
-    public func oneTimeURL(for participantID: Participant.ID) -> URL? {
-        details.current.base?.view.participants.first { $0.id == participantID }.flatMap { link($0.oneTimeURL) }
-    }
-
-    /// The address with the share's title, for people; browsers don't send that part.
-    private func link(_ address: String) -> URL? {
-        guard !address.isEmpty else { return nil }
-        guard let title = self[SystemFieldKey.title] as? String, !title.isEmpty, !address.contains("#"),
-            let fragment = title.addingPercentEncoding(withAllowedCharacters: .urlFragmentAllowed)
-        else { return URL(string: address) }
-        return URL(string: address + "#" + fragment)
-    }
-
     // MARK: Participants
 
     /// The participants, the owner first. Their roles and permissions can be set.
@@ -195,6 +170,8 @@ public class CKShare: CKRecord, @unchecked Sendable {
         updateDetails { details in
             guard let base = details.base else { return }
             merged.saved(as: base, sent: merged.baseContents, serverWins: serverWins)
+            // What this version shows is no older.
+            merged.link = details.link ?? merged.link
             details = merged
         }
     }

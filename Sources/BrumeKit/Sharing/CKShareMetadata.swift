@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import BrumeRecord
 public import Foundation
@@ -26,10 +27,14 @@ public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     /// The user whose share it is.
     public let ownerIdentity: CKUserIdentity
 
+    /// The keys that were in the URL. Only in memory: archives don't have them.
+    let link: LinkFragment?
+
     init(
         containerIdentifier: String, share: CKShare, hierarchicalRootRecordID: CKRecord.ID?, rootRecord: CKRecord?,
         participantRole: CKShare.ParticipantRole, participantStatus: CKShare.ParticipantAcceptanceStatus,
-        participantPermission: CKShare.ParticipantPermission, ownerIdentity: CKUserIdentity
+        participantPermission: CKShare.ParticipantPermission, ownerIdentity: CKUserIdentity,
+        link: LinkFragment? = nil
     ) {
         self.containerIdentifier = containerIdentifier
         self.share = share
@@ -39,6 +44,7 @@ public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         self.participantStatus = participantStatus
         self.participantPermission = participantPermission
         self.ownerIdentity = ownerIdentity
+        self.link = link
     }
 
     /// The earlier form of ``participantRole``.
@@ -89,6 +95,7 @@ public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         participantStatus = status
         participantPermission = permission
         self.ownerIdentity = ownerIdentity
+        link = nil
     }
 }
 
@@ -98,8 +105,12 @@ extension CKShareMetadata {
     /// User record names differ between containers, so the current user is the one that the answer names, not that of
     /// the container that asked.
     ///
-    /// - Parameter origin: See ``AnswerContext/origin``.
-    static func make(_ metadata: ShareMetadata<Record>, origin: String?) throws(CKError) -> CKShareMetadata {
+    /// - Parameters:
+    ///   - origin: See ``AnswerContext/origin``.
+    ///   - link: The keys in the URL that was asked about.
+    static func make(
+        _ metadata: ShareMetadata<Record>, origin: String?, link: LinkFragment? = nil
+    ) throws(CKError) -> CKShareMetadata {
         let context = AnswerContext(currentUser: metadata.user, origin: origin)
         guard [metadata.user, metadata.zone.owner].allSatisfy(Names.isUserRecordName),
             Names.problemWithContainer(metadata.container) == nil,
@@ -118,6 +129,6 @@ extension CKShareMetadata {
             rootRecord: rootRecord ?? nil, participantRole: CKShare.ParticipantRole(metadata.role),
             participantStatus: metadata.isAccepted ? .accepted : .pending,
             participantPermission: CKShare.ParticipantPermission(metadata.permission),
-            ownerIdentity: share.owner.userIdentity)
+            ownerIdentity: share.owner.userIdentity, link: link)
     }
 }

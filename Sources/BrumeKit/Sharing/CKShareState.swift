@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import Foundation
 
@@ -51,6 +52,9 @@ struct CKShareState: Sendable {
     var participants: [CKShareParticipant]
     var requesters: [CKShareAccessRequester] = []
     var blockedIdentities: [CKShareBlockedIdentity] = []
+
+    /// The keys that the share's URL shows. Only in memory: neither archives nor saves have them.
+    var link: LinkFragment?
 
     /// What the server showed, or a share that is new.
     init(root: String, base: Base? = nil) {

@@ -1,4 +1,5 @@
 @testable import BrumeKit
+import BrumeEncryption
 import BrumeModel
 import BrumeProtocol
 import BrumeTestKit
@@ -41,6 +42,9 @@ struct ShareAcceptanceTests {
         let (container, folder) = try fakeContainer(transport)
         let metadata = try metadata("a")
         #expect(metadata.share.url?.fragment() == "Ours")
+        let keys = ShareSamples.link()
+        metadata.share.show(keys)
+        #expect(metadata.share.url?.fragment() == keys.text + ".Ours")
         let accept = Task { try await container.accept(metadata) }
         let connection = try await transport.welcomed(user: guest)
         let call = try await acceptance()

@@ -1,4 +1,5 @@
 @testable import BrumeKit
+import BrumeEncryption
 import BrumeModel
 import BrumeProtocol
 import BrumeTestKit
@@ -52,8 +53,11 @@ struct ShareLinkCallTests {
         #expect(try await openCalls(container) == 0)
 
         let relative = URL(string: "relative", relativeTo: URL(string: "https://example.com/share/"))!
+        let keys = ShareSamples.link()
         let sound = [
             url("token#Grocer%23ies?"), url("query?a=b#\(String(repeating: "t", count: 3_000))"), relative,
+            url("keys#\(keys.text)"), url("escaped%23\(keys.text)"), url("twice%2523\(keys.text)?from=mail"),
+            url("later?a=b%23\(keys.text)"), URL(string: "https://[fe80::1%25eth0]/share/zone%23\(keys.text)")!,
         ]
         let fetch = Task { try await container.shareMetadatas(for: malformed + sound + sound) }
         let connection = try await transport.welcomed()
@@ -64,11 +68,16 @@ struct ShareLinkCallTests {
             #expect(call.request == ShareMetadataRequest(url: call.request.url))
             connection.answer(call.stream, answer())
         }
-        #expect(sent == Set(["token", "query?a=b", "relative"].map { "https://example.com/share/\($0)" }))
+        let addresses = ["token", "query?a=b", "relative", "keys", "escaped", "twice", "later?a=b"]
+        #expect(
+            sent == Set(addresses.map { "https://example.com/share/\($0)" } + ["https://[fe80::1%25eth0]/share/zone"]))
         let results = try await fetch.value
         #expect(malformed.allSatisfy { code(results[$0]) == .invalidArguments })
         #expect(try sound.allSatisfy { try results[$0]?.get().containerIdentifier == "iCloud.lists" })
         #expect(results.count == malformed.count + sound.count)
+        for (url, hasKeys) in zip(sound, [false, false, false, true, true, false, false, true]) {
+            #expect(try results[url]?.get().link?.text == (hasKeys ? keys.text : nil), "\(url)")
+        }
         withExtendedLifetime(folder) {}
     }
 

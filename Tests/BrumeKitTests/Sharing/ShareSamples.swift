@@ -1,4 +1,5 @@
 @testable import BrumeKit
+import BrumeEncryption
 import BrumeModel
 import BrumeRecord
 import BrumeTestKit
@@ -64,6 +65,11 @@ enum ShareSamples {
         let fields = title.map { [StoredRecord.encodeField(key: "cloudkit.title", value: .string($0))] } ?? []
         return StoredRecord.shown(
             SharedBytes(StoredRecord.encode(record.system, fields: fields)), details: ShareViewCoder.encode(view))
+    }
+
+    /// Keys in a share's URL.
+    static func link(_ title: String? = nil) -> LinkFragment {
+        LinkFragment(ownersFirstStatement: [UInt8](repeating: 0xa7, count: 32), secret: LinkSecret(), title: title)
     }
 
     static func participant(email: String) -> CKShare.Participant {
