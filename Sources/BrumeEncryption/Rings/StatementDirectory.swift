@@ -64,4 +64,21 @@ package struct StatementDirectory: Sendable {
         }
         return nil
     }
+
+    /// How a statement stands that a ring names.
+    package struct Standing: Sendable {
+        /// Its place among the statements of its chain, from 0.
+        package let index: Int
+        package let keys: PublicKeys
+        /// The newest statement of the same chain.
+        package let newest: (hash: [UInt8], keys: PublicKeys)
+
+        /// Whether no later statement has other keys.
+        package var hasNewestKeys: Bool { keys == newest.keys }
+    }
+
+    /// How the statement stands that an entry names of a member; nil where it is not known.
+    package func standing(of user: String, hash: [UInt8], in place: Place) -> Standing? {
+        find(user, hash: hash, in: place).map { Standing(index: $0.location.index, keys: $0.keys, newest: $0.newest) }
+    }
 }

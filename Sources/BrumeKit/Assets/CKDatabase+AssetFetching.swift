@@ -84,6 +84,7 @@ extension CKDatabase {
             if contents[place] == nil, opened.isEmpty { continue }
             records[place].0 = try make(fetched, contents[place] ?? AssetContents(), opened)
         }
+        await showLinks(of: records.lazy.map(\.0), account)
         return records
     }
 

@@ -21,7 +21,7 @@ extension CKDatabase {
     /// Uploads a file for records of a zone, encrypted where the zone's assets are.
     func uploadedFile(_ url: URL, to zoneID: CKRecordZone.ID) async throws(CKError) -> UploadedFile {
         let account = core.account
-        let isEncrypted = try await encryptsAssets(in: zoneID, account, callOptions)
+        let isEncrypted = try await encryptsUpload(to: zoneID, account, callOptions)
         return try await account.upload(
             url, to: zoneID.modelID, of: try requestScope(), isEncrypted: isEncrypted, options: callOptions
         ) { _ in }

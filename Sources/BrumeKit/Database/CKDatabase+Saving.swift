@@ -184,13 +184,21 @@ extension CKDatabase {
         _ part: RecordModification.Part, _ options: CallOptions
     ) async throws(CKError) -> RecordModificationResults {
         let account = core.account
+        let removed = databaseScope == .private ? part.usersRemoved : []
         let answers = try await account.call(
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(part.wholeRequest) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
         // What can't be opened was saved all the same.
         let opener = try? await opener(for: part.shownRecords(answers), account, options)
-        return try part.results(answers, context: account.answerContext, opener: opener)
+        let results = try part.results(answers, context: account.answerContext, opener: opener)
+        if databaseScope == .private {
+            let saved = removed.filter { (try? results.saveResults[$0.share.recordID]?.get()) != nil }
+            let ended = results.deleteResults.filter { (try? $1.get()) != nil }.map(\.key)
+            await takeKeys(from: saved, ended: ended, account, options)
+            await showLinks(of: part.sharesSaved(results), account)
+        }
+        return results
     }
 }
 
@@ -200,6 +208,25 @@ extension CKDatabase.RecordModification.Part {
         var whole = request
         whole.zones = zones.map { $0.modification(request.savePolicy) }
         return whole
+    }
+
+    /// The users whom saves of shares take out of these.
+    fileprivate var usersRemoved: [(share: CKShare, users: Set<String>)] {
+        zones.flatMap { zone in
+            zone.saves.compactMap { outgoing in
+                (outgoing.record as? CKShare).map { ($0, $0.details.current.removedUsers) }
+            }
+        }
+    }
+
+    /// The shares that were saved: the app's instances, and those of the results.
+    fileprivate func sharesSaved(_ results: CKDatabase.RecordModificationResults) -> [CKRecord] {
+        zones.flatMap { zone in
+            zone.saves.filter { $0.record is CKShare }.flatMap { outgoing in
+                let result = try? results.saveResults[outgoing.record.recordID]?.get()
+                return result.map { [outgoing.record, $0] } ?? []
+            }
+        }
     }
 
     /// The records that an answer shows: the saved ones, and those in whose way the server has another version.

@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import BrumeProtocol
 internal import Foundation
@@ -50,7 +51,28 @@ extension AccountBinding {
             let zoneID = CKRecordZone.ID(accepted.zone, currentUser: context.currentUser),
             let share = CKRecord.make(accepted.share, zoneID: zoneID, context: context) as? CKShare
         else { throw .malformedResponse("an accepted share is not one of another user's zone") }
+        let root = metadata.hierarchicalRootRecordID?.recordName ?? ""
+        try await askForKeys(
+            of: ZoneRingID(owner: accepted.zone.owner, zone: accepted.zone.name, root: root), by: metadata.link, options
+        )
         return share
+    }
+
+    /// Asks those who make a share's keys to hand them to this account, where they may be of use: it came by a link
+    /// with keys, or has keys.
+    ///
+    /// - Throws: What keeps from asking: then the app accepts again. `permissionFailure` where the link is of another
+    ///   owner.
+    private func askForKeys(
+        of ring: ZoneRingID, by link: LinkFragment?, _ options: CallOptions
+    ) async throws(CKError) {
+        do throws(CKError) {
+            if link == nil, try await !keyFolders.folder(of: self, options).isMade { return }
+            try await encryptedZones.join(ring, by: link, for: self, options)
+        } catch {
+            // The share is accepted: a device of the account's that has its keys asks when it opens the link.
+            if !error.concernsKeys { throw error }
+        }
     }
 
     /// Why the container can't accept a share; nil for one that the server may be asked to accept.

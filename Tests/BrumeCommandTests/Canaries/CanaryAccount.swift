@@ -288,7 +288,7 @@ final class CanaryAccount {
         let folder = try await folders.folder(of: account)
         let kept = try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.load() }.kept
         let found = try await ZoneRingDriver(folders: folders).run(
-            .read, zone: zone.zoneID.zoneName, asksServer: true, for: account, CallOptions())
+            ZoneRingDriver.Look(goal: .read, ring: zone.zoneID.ringID, asksServer: true), for: account, CallOptions())
         guard let (ring, identity) = found, let own = kept.device else { throw TestFailure("a device has no keys") }
         secrets.append(Canary("an identity's seed", bytes: identity.keys.seed.copyBytes()))
         secrets.append(Canary("a device's seed", bytes: own.seed.copyBytes()))

@@ -5,7 +5,7 @@ import BrumeModel
 
 /// A zone with keys, without a server: what an account's device encrypts in it, and what a server may show of that.
 struct EncryptedZone {
-    let keys: ZoneKeys
+    let keys: RingKeys
     let zoneID: CKRecordZone.ID
 
     /// - Parameter keyCount: How many keys its ring has.
@@ -29,7 +29,7 @@ struct EncryptedZone {
             let draft = RingDraft(after: chain.head, statements: statements)
             chain = try author.next(after: chain, keys: chain.keys(of: identity), draft)
         }
-        keys = ZoneKeys(try KnownRing(chain.entries, of: ring, statements: statements), of: identity)
+        keys = RingKeys(try KnownRing(chain.entries, of: ring, statements: statements), of: identity)
         zoneID = CKRecordZone.ID(zoneName: zone)
     }
 
@@ -59,7 +59,8 @@ struct EncryptedZone {
         moved: [String: FieldValue] = [:]
     ) throws -> OutgoingRecord {
         var outgoing = record.outgoing()
-        var sealer = RecordSealer(keys)
+        var sealer = RecordSealer()
+        sealer.setKeys(keys, root: root)
         try sealer.seal(&outgoing, root: root, policy: policy, moved: moved)
         return outgoing
     }
@@ -69,7 +70,7 @@ struct EncryptedZone {
         _ fields: [String: FieldValue], record: String = "page", type: String = "Page",
         reason: CKRecord.UnreadableReason? = nil
     ) -> OpenedFields {
-        let opener = FieldOpener(zones: [zoneID.zoneName: .init(keys: keys, reason: reason)])
+        let opener = FieldOpener(zones: [zoneID.ringID: .init(rings: [keys], reason: reason)])
         return opener.open(
             Record(system: SystemFields(name: record, type: type, changeTag: "1"), fields: fields), in: zoneID)
     }

@@ -132,7 +132,9 @@ struct LyingServerTests {
         // So it is where the keys can't be had, and what was kept of the ring says so.
         let record = Record(system: SystemFields(name: "page", type: "Page", changeTag: "1"), fields: ["secret": plain])
         for isKept in [false, true] {
-            let opener = FieldOpener(zones: ["Diary": .init(keys: nil, reason: .noKeys, keptEncryptsAssets: isKept)])
+            let opener = FieldOpener(zones: [
+                ZoneRingID(zone: "Diary"): .init(reason: .noKeys, keptEncryptsAssets: isKept)
+            ])
             #expect(opener.open(record, in: zone.zoneID).unreadable.keys.sorted() == (isKept ? ["secret"] : []))
         }
         let seen = encrypting.fetched(["secret": plain, "title": .string("Sea")])
@@ -227,12 +229,13 @@ struct LyingServerTests {
         for (reason, expected) in [(nil, .noKeys), (.newerVersion, .newerVersion), (.keyMissing, .keyMissing)]
             as [(CKRecord.UnreadableReason?, CKRecord.UnreadableReason)]
         {
-            let opener = FieldOpener(zones: ["Diary": .init(keys: nil, reason: reason)])
+            let opener = FieldOpener(zones: [ZoneRingID(zone: "Diary"): .init(reason: reason)])
             let opened = opener.open(record, in: zone.zoneID)
             #expect(opened.values.isEmpty && opened.unreadable == ["secret": expected, "other": expected])
         }
         // Keys of another zone open nothing here.
-        let other = FieldOpener(zones: ["Other": .init(keys: zone.keys)]).open(record, in: zone.zoneID)
+        let other = FieldOpener(zones: [ZoneRingID(zone: "Other"): .init(rings: [zone.keys])]).open(
+            record, in: zone.zoneID)
         #expect(other.isEmpty)
     }
 }

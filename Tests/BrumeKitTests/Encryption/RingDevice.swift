@@ -16,6 +16,7 @@ final class RingDevice: @unchecked Sendable {
     var encryptsAssets = false
 
     var folder: KeyFolder { keys.folder }
+
     var ring: RingPlace { RingPlace(owner: desk.scope.account, zone: desk.zone) }
 
     /// - Parameter stateFolder: Where the device keeps its keys.
@@ -36,8 +37,9 @@ final class RingDevice: @unchecked Sendable {
             guard let identity else { return nil }
             let loaded = try loaded()
             let machine = Machine(
-                goal: goal, kept: loaded.kept, identity: identity, zone: desk.zone, asksServer: asksServer,
-                hasNewestIdentity: hasNewestIdentity, encryptsAssets: encryptsAssets)
+                Machine.Start(
+                    goal: goal, place: ring, kept: loaded.kept, identity: identity, asksServer: asksServer,
+                    hasNewestIdentity: hasNewestIdentity, encryptsAssets: encryptsAssets))
             switch try run(machine, over: loaded.head) {
             case .ring(let ring): return ring
             case .again:
@@ -58,7 +60,9 @@ final class RingDevice: @unchecked Sendable {
         while true {
             switch action {
             case .fetch(let number): action = machine.pageCame(try desk.fetch(after: number))
-            case .append(let entry):
+            case .meet(let users, _): action = machine.met([], strangers: Set(users))
+            case .join: preconditionFailure("the owner of a ring asks to be taken in")
+            case .append(let entry, _):
                 let isTaken = try desk.append(entry)
                 action = isTaken ? machine.appended() : machine.appendRefused()
             case .keep(let kept):
@@ -75,7 +79,8 @@ final class RingDevice: @unchecked Sendable {
 
     /// Looks at the account's keys, and makes them for a save.
     func lookAtKeys(_ goal: Machine.Goal = .read) throws {
-        guard case .available(let identity) = try keys.run(goal == .read ? .look : .identity).standing else {
+        let isForReading = if case .read = goal { true } else { false }
+        guard case .available(let identity) = try keys.run(isForReading ? .look : .identity).standing else {
             identity = nil
             return
         }
@@ -112,9 +117,9 @@ final class RingDevice: @unchecked Sendable {
     // MARK: Values
 
     /// The keys of a ring, as this device has them.
-    func zoneKeys(_ goal: Machine.Goal, asksServer: Bool = false) throws -> ZoneKeys? {
+    func zoneKeys(_ goal: Machine.Goal, asksServer: Bool = false) throws -> RingKeys? {
         guard let ring = try run(goal, asksServer: asksServer), let identity else { return nil }
-        return ZoneKeys(ring, of: identity)
+        return RingKeys(ring, of: identity)
     }
 
     /// An encrypted value, as a save sends it.

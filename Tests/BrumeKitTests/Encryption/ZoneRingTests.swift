@@ -486,13 +486,13 @@ struct ZoneRingTests {
         laptop.encryptsAssets = true
         desk.entries = [try forged(by: thief)]
         let ring = try #require(try laptop.run(.write, asksServer: true))
-        let keys = ZoneKeys(ring, of: try #require(laptop.identity))
+        let keys = RingKeys(ring, of: try #require(laptop.identity))
         #expect(!keys.encryptsAssets && !keys.isPlainGenuine)
         // One that is of the account's keys counts.
         desk.entries = []
         try laptop.zoneWasDeleted()
         laptop.encryptsAssets = false
-        let own = ZoneKeys(try #require(try laptop.run(.write)), of: try #require(laptop.identity))
+        let own = RingKeys(try #require(try laptop.run(.write)), of: try #require(laptop.identity))
         #expect(!own.encryptsAssets && own.isPlainGenuine)
     }
 

@@ -12,13 +12,14 @@ extension CKDatabase {
     func encryptsAssets(
         in zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> Bool {
+        if databaseScope == .shared { return try sharedPolicy(zoneID, account) }
         guard try await mayEncryptAssets(in: zoneID, account, options) else { return false }
         let (zones, name) = (account.encryptedZones, zoneID.zoneName)
         let isWanted = account.configuration.encryptsAssets
         if !isWanted {
             let kept = try await zones.keptAssetPolicy(name, for: account)
             do throws(CKError) {
-                let keys = try await zones.keysForReading(zone: name, upTo: 1, for: account, options)
+                let keys = try await zones.keysForReading(ZoneRingID(zone: name), upTo: 1, for: account, options)
                 if kept != true, keys?.encryptsAssets != true { return false }
             } catch {
                 // A device that was removed, and knows nothing of the zone's files, saves them as one without keys
@@ -32,14 +33,69 @@ extension CKDatabase {
     }
 
     /// Whether the zone's ring has to be looked at before that is known: on devices that have the account's keys.
+    /// In the shared database those rings count that are known; ``learnKeys(of:_:_:)`` looks at those of what is saved.
     ///
     /// - Throws: What keeps from asking whose keys these are: no connection, for one.
     func mayEncryptAssets(
         in zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> Bool {
-        if databaseScope != .private || account.configuration.token == nil { return false }
+        if account.configuration.token == nil { return false }
+        switch databaseScope {
+        case .private: break
+        case .shared: return account.encryptedZones.allKnownKeys(zoneID.ringID).contains(where: \.encryptsAssets)
+        case .public: return false
+        }
         if account.configuration.encryptsAssets { return true }
         if let keys = account.encryptedZones.knownKeys(zone: zoneID.zoneName) { return keys.encryptsAssets }
         return try await account.keyFolders.folder(of: account, options).isMade
+    }
+
+    /// Whether the files of another's zone are encrypted: all its rings say the same.
+    ///
+    /// - Throws: `accountTemporarilyUnavailable` where none is known here, and the app wants no file plain.
+    private func sharedPolicy(_ zoneID: CKRecordZone.ID, _ account: AccountBinding) throws(CKError) -> Bool {
+        let rings = account.encryptedZones.allKnownKeys(zoneID.ringID)
+        guard rings.isEmpty, account.configuration.encryptsAssets else {
+            return rings.contains(where: \.encryptsAssets)
+        }
+        throw CKError.withoutKeys(
+            "no file is saved plain here (encryptsAssets), and this device does not have the encryption keys of zone "
+                + "\(zoneID.zoneName.quotedName), which somebody else shares: open the share's whole link, or fetch its "
+                + "records once the owner has handed on the keys")
+    }
+
+    /// Whether a file is uploaded encrypted before anything is known of the record that it is for. In the shared
+    /// database it is where that is not known yet: what turns out to be for a plain zone is uploaded once more.
+    func encryptsUpload(
+        to zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> Bool {
+        guard databaseScope == .shared, account.configuration.token != nil,
+            account.encryptedZones.allKnownKeys(zoneID.ringID).isEmpty
+        else { return try await encryptsAssets(in: zoneID, account, options) }
+        if account.configuration.encryptsAssets { return true }
+        return try await account.keyFolders.folder(of: account, options).isMade
+    }
+
+    /// Looks at the rings of records whose files are saved in another's zone, on a device that has the account's keys.
+    ///
+    /// - Throws: What ``EncryptedZones/keysForReading(_:upTo:isOpenVain:for:_:)`` throws.
+    func learnKeys(
+        of zone: OutgoingZone, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        guard account.configuration.token != nil, try await account.keyFolders.folder(of: account, options).isMade
+        else {
+            return
+        }
+        let zones = account.encryptedZones
+        let id = zone.id.ringID
+        zones.updateTrees(id) { _ in }
+        let places = zone.saves.indices.filter { zone.saves[$0].setsAssets }
+        for root in Set(try await roots(of: zone, places, account, options).values).sorted() {
+            let tree = ZoneRingID(owner: id.owner, zone: id.zone, root: root)
+            // What this device has kept counts, whatever the server says of the root since.
+            let isTree = await zones.isKept(tree, for: account)
+            let ring = zones.trees(id).isShared(root) || isTree ? tree : id
+            _ = try await zones.keysForReading(ring, upTo: 1, for: account, options)
+        }
     }
 }

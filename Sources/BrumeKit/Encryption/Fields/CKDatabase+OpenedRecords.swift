@@ -68,7 +68,8 @@ extension CKDatabase {
     package func zonePolicies(in zoneID: CKRecordZone.ID) async throws(CKError) -> ZonePolicies? {
         let (account, name) = (core.account, zoneID.zoneName)
         do throws(CKError) {
-            let keys = try await account.encryptedZones.keysForReading(zone: name, upTo: 1, for: account, callOptions)
+            let keys = try await account.encryptedZones.keysForReading(
+                ZoneRingID(zone: name), upTo: 1, for: account, callOptions)
             if let keys { return ZonePolicies(encryptsAssets: keys.encryptsAssets, isPerZone: keys.isPerZone) }
         } catch {
             guard error.unreadableReason != nil else { throw error }

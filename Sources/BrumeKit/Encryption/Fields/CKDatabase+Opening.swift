@@ -12,41 +12,100 @@ extension CKDatabase {
     func opener(
         for records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> FieldOpener? {
-        guard databaseScope == .private else { return nil }
+        guard databaseScope != .public else { return nil }
         let zones = account.encryptedZones
-        var byZone: [String: [Record]] = [:]
-        for (zoneID, record) in records where record.holdsEncryptedValues {
-            byZone[zoneID.zoneName, default: []].append(record)
-        }
+        var byZone: [CKRecordZone.ID: [Record]] = [:]
+        for (zoneID, record) in records where record.holdsEncryptedValues { byZone[zoneID, default: []].append(record) }
         var opener = FieldOpener(acceptsPlainAssets: account.configuration.acceptsPlainAssets)
-        var plain: Set<String> = []
+        var plain: Set<CKRecordZone.ID> = []
         for (zoneID, record) in records
-        where record.holdsPlainAssets && byZone[zoneID.zoneName] == nil && plain.insert(zoneID.zoneName).inserted {
-            if try await mayEncryptAssets(in: zoneID, account, options) { byZone[zoneID.zoneName] = [] }
+        where record.holdsPlainAssets && byZone[zoneID] == nil && plain.insert(zoneID).inserted {
+            if try await mayEncryptAssets(in: zoneID, account, options) { byZone[zoneID] = [] }
         }
         if byZone.isEmpty {
             if zones.isInUse { learn(records, account) }
+            try await takeInGuests(records, account, options)
             return nil
         }
-        for (name, encrypted) in byZone.sorted(by: { $0.key < $1.key }) {
-            // Plain assets alone are a reason to look whether there is a ring.
-            let newest = encrypted.map(\.newestKeyNumber).max() ?? 1
+        // Trees are looked for by what is known of parents.
+        for zoneID in byZone.keys { zones.updateTrees(zoneID.ringID) { _ in } }
+        learn(records, account)
+        try await takeInGuests(records, account, options)
+        for (zoneID, encrypted) in byZone.sorted(by: { $0.key.ringID.isBefore($1.key.ringID) }) {
             var zone = FieldOpener.Zone()
             do throws(CKError) {
-                zone.keys = try await zones.keysForReading(zone: name, upTo: newest, for: account, options)
+                if encrypted.isEmpty, databaseScope == .shared { zone.rings = zones.allKnownKeys(zoneID.ringID) }
+                // Plain assets alone are a reason to look whether there is a ring.
+                let needs =
+                    !encrypted.isEmpty
+                    ? try await rings(of: encrypted, zoneID, account, options)
+                    : databaseScope == .private ? [zoneID.ringID: 1] : [:]
+                for (ring, newest) in needs.sorted(by: { $0.key.isBefore($1.key) }) {
+                    do throws(CKError) {
+                        let keys = try await zones.keysForReading(ring, upTo: newest, for: account, options)
+                        if let keys { zone.rings.append(keys) }
+                    } catch {
+                        guard let reason = error.unreadableReason else { throw error }
+                        // What is known opens, whatever the server makes of the rest.
+                        if let keys = zones.knownKeys(ring) { zone.rings.append(keys) }
+                        zone.reason = reason
+                    }
+                }
             } catch {
                 guard let reason = error.unreadableReason else { throw error }
-                // What is known opens, whatever the server makes of the rest.
-                zone.keys = zones.knownKeys(zone: name)
                 zone.reason = reason
             }
-            if zone.keys == nil {
-                zone.keptEncryptsAssets = (try? await zones.keptAssetPolicy(name, for: account)) == true
+            if zone.rings.isEmpty, databaseScope == .private {
+                zone.keptEncryptsAssets = (try? await zones.keptAssetPolicy(zoneID.zoneName, for: account)) == true
             }
-            opener.zones[name] = zone
+            opener.zones[zoneID.ringID] = zone
         }
-        learn(records, account)
         return opener
+    }
+
+    /// The rings whose keys records' encrypted values have, and the number of the newest key that they name.
+    ///
+    /// A value of a private tree in the account's own zone has the zone's key. Any other has that of its tree where
+    /// this is shared, and else its zone's: the trees are found by the parents' names.
+    private func rings(
+        of records: [Record], _ zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [ZoneRingID: UInt32] {
+        let zone = zoneID.ringID
+        var needs: [ZoneRingID: UInt32] = [:]
+        func need(_ ring: ZoneRingID, _ number: UInt32) { needs[ring] = max(needs[ring] ?? 0, number) }
+        var ofTrees: [(record: Record, number: UInt32)] = []
+        for record in records {
+            let newest = record.newestKeyNumbers
+            if databaseScope == .private, newest.isPrivate > 0 || newest.isShared == 0 { need(zone, newest.isPrivate) }
+            if databaseScope == .shared || newest.isShared > 0 { ofTrees.append((record, newest.isShared)) }
+        }
+        if ofTrees.isEmpty { return needs }
+        let roots = try await roots(
+            of: ofTrees.map { ($0.record.system.name, $0.record.system.parent) }, zoneID, account, options)
+        let trees = account.encryptedZones.trees(zone)
+        let place =
+            databaseScope == .private
+            ? try await account.encryptedZones.keysForReading(zone, upTo: 1, for: account, options)?.place : nil
+        for (record, number) in ofTrees {
+            let root = roots[record.system.name] ?? record.system.name
+            guard databaseScope == .private else {
+                if trees.isShared(root) {
+                    need(ZoneRingID(owner: zone.owner, zone: zone.zone, root: root), number)
+                } else {
+                    need(zone, record.newestKeyNumbers.isPrivate)
+                }
+                continue
+            }
+            // What was encrypted in a share that has ended keeps its tree.
+            let ids = record.sharedTreeIDs
+            let path = trees.path(of: record.system.name, parent: record.system.parent)
+            let others = trees.sharedRoots.union(account.encryptedZones.knownRoots(zone))
+            for root in Set(path).union(others).union([root]) {
+                guard let place, ids.contains(Tree(place: place, root: root, kind: .isShared).id) else { continue }
+                need(ZoneRingID(zone: zone.zone, root: root), number)
+            }
+        }
+        return needs
     }
 
     /// The encrypted values of an answer's records, opened.
@@ -61,85 +120,36 @@ extension CKDatabase {
         guard var opener = try await opener(for: records, account, options) else { return nil }
         var opened = records.map { opener.open($0.record, in: $0.zoneID) }
         let vain = Set(
-            zip(records, opened).filter { $1.unreadable.values.contains(.damaged) }.map { $0.0.zoneID.zoneName })
-        for zone in vain.sorted() {
-            guard let before = opener.zones[zone]?.keys else { continue }
-            let keys: ZoneKeys?
+            zip(records, opened).filter { $1.unreadable.values.contains(.damaged) }.map { $0.0.zoneID })
+        for zoneID in vain.sorted(by: { $0.ringID.isBefore($1.ringID) }) {
+            let before = opener.zones[zoneID.ringID]?.rings ?? []
+            var rings: [RingKeys] = []
             do throws(CKError) {
-                keys = try await account.encryptedZones.keysForReading(
-                    zone: zone, upTo: 1, isOpenVain: true, for: account, options)
+                for keys in before {
+                    let ring = ZoneRingID(
+                        owner: zoneID.ringID.owner, zone: zoneID.zoneName, root: keys.ring.root ?? "")
+                    let found = try await account.encryptedZones.keysForReading(
+                        ring, upTo: 1, isOpenVain: true, for: account, options)
+                    rings.append(found ?? keys)
+                }
             } catch {
                 guard let reason = error.unreadableReason else { throw error }
                 // The zone may have other keys, which nobody could ask for: an app that was told of damage would take
                 // the values for lost.
-                for place in opened.indices where records[place].zoneID.zoneName == zone {
+                for place in opened.indices where records[place].zoneID == zoneID {
                     opened[place].keysMayBeMissing(for: reason)
                 }
                 continue
             }
-            guard let keys, keys.place != before.place || keys.newest != before.newest else { continue }
-            opener.zones[zone]?.keys = keys
-            for (place, (zoneID, record)) in records.enumerated() where zoneID.zoneName == zone {
-                opened[place] = opener.open(record, in: zoneID)
+            guard zip(rings, before).contains(where: { $0.place != $1.place || $0.newest != $1.newest }) else {
+                continue
+            }
+            opener.zones[zoneID.ringID]?.rings = rings
+            for (place, record) in records.enumerated() where record.zoneID == zoneID {
+                opened[place] = opener.open(record.record, in: zoneID)
             }
         }
         return opened
-    }
-
-    /// Remembers whose parents the records have.
-    private func learn(_ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding) {
-        var parents: [String: [(record: String, parent: String?)]] = [:]
-        for (zoneID, record) in records {
-            parents[zoneID.zoneName, default: []].append((record.system.name, record.system.parent))
-        }
-        for (zone, parents) in parents { account.encryptedZones.learn(parents, zone: zone) }
-    }
-
-    /// Asks the server for the parents of records, and remembers them. One that is not there counts as a root.
-    func fetchParents(
-        of names: [String], zone: String, _ account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) {
-        var rest = names[...]
-        while !rest.isEmpty {
-            let part = Array(rest.prefix(Limits.itemsPerRequest))
-            rest = rest.dropFirst(part.count)
-            let records = try await fetchRaw(part, zone: zone, desiredKeys: [], account, options)
-            account.encryptedZones.learn(part.map { ($0, records[$0]?.system.parent) }, zone: zone)
-        }
-    }
-
-    /// Records of a zone as the server has them, by name, without their files and with nothing opened; those that
-    /// can't be had are left out.
-    func fetchRaw(
-        _ names: [String], zone: String, desiredKeys: [String]?, _ account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> [String: Record] {
-        var records: [String: Record] = [:]
-        var missing = names
-        while !missing.isEmpty {
-            let request = FetchRecordsRequest(
-                database: try requestScope(),
-                zones: [FetchRecordsRequest.ZoneFetch(zone: ZoneID(name: zone), names: missing)],
-                desiredKeys: desiredKeys)
-            let answers = try await account.call(
-                .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
-                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
-            guard answers.count == 1, answers[0].count == missing.count else {
-                throw .malformedResponse("its results are not those of the records asked for")
-            }
-            var deferred: [String] = []
-            for (name, outcome) in zip(missing, answers[0]) {
-                switch outcome {
-                case .record(let record) where record.system.name == name: records[name] = record
-                case .record, .failure: break
-                case .deferred: deferred.append(name)
-                }
-            }
-            guard deferred.count < missing.count else {
-                throw .malformedResponse("it puts off every record that was asked for")
-            }
-            missing = deferred
-        }
-        return records
     }
 }
 
@@ -154,11 +164,25 @@ extension Record {
         }
     }
 
-    /// The number of the newest key that its encrypted values name; 0 where none can be read.
-    fileprivate var newestKeyNumber: UInt32 {
-        var newest: UInt32 = 0
+    /// The ids of the shared trees that its encrypted values name.
+    fileprivate var sharedTreeIDs: Set<[UInt8]> {
+        var ids: Set<[UInt8]> = []
         for case .encrypted(let value) in fields.values {
-            if let header = try? ValueHeader(of: value.bytes) { newest = max(newest, header.keyNumber) }
+            if let header = try? ValueHeader(of: value.bytes), header.kind == .isShared { ids.insert(header.treeID) }
+        }
+        return ids
+    }
+
+    /// The numbers of the newest keys that its encrypted values name, of private trees and of shared ones; 0 where none
+    /// can be read.
+    fileprivate var newestKeyNumbers: (isPrivate: UInt32, isShared: UInt32) {
+        var newest: (isPrivate: UInt32, isShared: UInt32) = (0, 0)
+        for case .encrypted(let value) in fields.values {
+            guard let header = try? ValueHeader(of: value.bytes) else { continue }
+            switch header.kind {
+            case .isPrivate: newest.isPrivate = max(newest.isPrivate, header.keyNumber)
+            case .isShared: newest.isShared = max(newest.isShared, header.keyNumber)
+            }
         }
         return newest
     }

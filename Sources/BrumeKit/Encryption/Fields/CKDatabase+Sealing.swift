@@ -21,6 +21,7 @@ extension CKDatabase {
         var failures: [CKRecord.ID: CKError] = [:]
         var zones = part.zones
         for index in zones.indices {
+            try await prepareShares(of: zones[index], part.request.savePolicy, account, options)
             if uploadsFollow {
                 failures.merge(try await prepareFiles(of: &zones[index], account, options)) { $1 }
             }
@@ -68,6 +69,11 @@ extension CKDatabase {
                 _ = try await account.encryptedZones.keysForWriting(zone: id.zoneName, for: account, options)
             }
         }
+        if databaseScope == .shared {
+            try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
+                try await self.learnKeys(of: zone, account, options)
+            }
+        }
         var encryptsAssets: Bool?
         try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
             encryptsAssets = try await self.encryptsAssets(in: id, account, options)
@@ -105,8 +111,8 @@ extension CKDatabase {
         _ outgoing: OutgoingRecord, _ part: RecordModification.Part, _ account: AccountBinding
     ) -> Bool {
         if outgoing.sendsEncrypted(part.request.savePolicy) { return true }
-        guard databaseScope == .private, outgoing.sent.parentEdit != nil else { return false }
-        return account.encryptedZones.knownKeys(zone: outgoing.record.recordID.zoneID.zoneName) != nil
+        guard databaseScope != .public, outgoing.sent.parentEdit != nil else { return false }
+        return account.encryptedZones.isInUse(outgoing.record.recordID.zoneID.ringID)
     }
 
     /// - Returns: Why single records can't be encrypted.
@@ -114,18 +120,11 @@ extension CKDatabase {
         _ zone: inout OutgoingZone, _ places: [Int], _ policy: SavePolicy, isStale: Bool, _ account: AccountBinding,
         _ options: CallOptions
     ) async throws(CKError) -> [CKRecord.ID: CKError] {
-        switch databaseScope {
-        case .private: break
-        case .public:
+        if databaseScope == .public {
             throw CKError(
                 .invalidArguments,
                 message: "records of the public database have no encrypted values; use plain fields, or the private "
                     + "database")
-        case .shared:
-            throw CKError(
-                .serverRejectedRequest,
-                message: "records of the shared database can't be saved with encrypted values yet; use plain fields, "
-                    + "or leave encryptedValues as they are")
         }
         var failures: [CKRecord.ID: CKError] = [:]
         for outgoing in places.map({ zone.saves[$0] }) where outgoing.record is CKShare {
@@ -133,17 +132,34 @@ extension CKDatabase {
             if outgoing.sent.encrypted.sentKeys(policy).isEmpty { continue }
             failures[id] = CKError(.invalidArguments, message: "\(id) can't be saved: a share has no encrypted values")
         }
-        let places = places.filter { !(zone.saves[$0].record is CKShare) }
+        var places = places.filter { !(zone.saves[$0].record is CKShare) }
         if places.isEmpty { return failures }
-        let name = zone.id.zoneName
-        let keys = try await account.encryptedZones.keysForWriting(
-            zone: name, isStale: isStale, for: account, options)
-        zone.ringEntryHash = keys.entryHash
-        var sealer = RecordSealer(keys)
         let roots = try await roots(of: zone, places, account, options)
-        let moved = try await valuesToMove(zone, places, policy, roots, keys, account, options)
+        var sealer = RecordSealer()
+        var without: [String: CKError] = [:]
+        for root in Set(places.map { roots[zone.saves[$0].name] ?? zone.saves[$0].name }).sorted() {
+            do throws(CKError) {
+                let keys = try await keysForWriting(below: root, zone.id, isStale: isStale, account, options)
+                if keys.ring.root == nil { zone.ringEntryHash = keys.entryHash }
+                sealer.setKeys(keys, root: root)
+            } catch {
+                // Another tree's keys may be here all the same.
+                guard error.concernsKeys else { throw error }
+                without[root] = error
+            }
+        }
+        let closed = places.filter { without[roots[zone.saves[$0].name] ?? zone.saves[$0].name] != nil }
+        for place in closed {
+            let outgoing = zone.saves[place]
+            // A parent alone needs no keys: it goes without a stamp.
+            zone.saves[place].stamp = []
+            if !outgoing.sendsEncrypted(policy) { continue }
+            failures[outgoing.record.recordID] = without[roots[outgoing.name] ?? outgoing.name]
+        }
+        places.removeAll(where: closed.contains)
+        let moved = try await valuesToMove(zone, places, policy, roots, sealer, account, options)
         for place in places {
-            let id = zone.saves[place].record.recordID.recordName
+            let id = zone.saves[place].name
             if let refusal = moved.refusals[id] {
                 failures[zone.saves[place].record.recordID] = refusal
                 continue
@@ -154,58 +170,64 @@ extension CKDatabase {
                     &zone.saves[place], root: roots[id] ?? id, policy: policy, moved: moved.values[id] ?? [:])
             } catch {
                 throw CKError.withoutKeys(
-                    "the newest encryption key of zone \(name.quotedName) is missing on this device; let "
+                    "the newest encryption key of zone \(zone.id.zoneName.quotedName) is missing on this device; let "
                         + "another device of the account save something in it")
             }
         }
         return failures
     }
 
+    /// The keys of the records below a root, itself included: of its tree's ring, where it is shared, and else of its
+    /// zone's.
+    private func keysForWriting(
+        below root: String, _ zoneID: CKRecordZone.ID, isStale: Bool, _ account: AccountBinding,
+        _ options: CallOptions
+    ) async throws(CKError) -> RingKeys {
+        let zones = account.encryptedZones
+        let zone = zoneID.ringID
+        if isStale, databaseScope == .private, !zones.trees(zone).isShared(root) {
+            // It may be shared by now, by another device.
+            try await fetchParents(of: [root], zoneID, account, options)
+        }
+        if zones.trees(zone).isShared(root) {
+            let ring = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
+            let keys = try await zones.keysForWriting(ring, isStale: isStale, for: account, options)
+            if let keys { return keys }
+        }
+        if let keys = try await zones.keysForWriting(zone, isStale: isStale, for: account, options) { return keys }
+        throw CKError.withoutKeys(
+            "\(root.quotedName) was shared without encryption keys, and nothing below it can be saved with encrypted "
+                + "values here; its owner makes them by saving the share again")
+    }
+
     /// The roots of the records that are sealed, by the records' names: a record's own parent is the one that it is
     /// saved with, and so are those of the others in the request.
-    private func roots(
+    func roots(
         of zone: OutgoingZone, _ places: [Int], _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> [String: String] {
-        let name = zone.id.zoneName
-        var found: [String: String] = [:]
-        var open = places.map { zone.saves[$0] }
-        for _ in 0...ZoneTrees.depthMax {
-            var trees = account.encryptedZones.trees(zone: name)
+        try await roots(
+            of: places.map { (zone.saves[$0].name, zone.saves[$0].sent.parent) }, zone.id, account, options
+        ) { trees in
             for outgoing in zone.saves where outgoing.sent.version == nil || outgoing.sent.parentEdit != nil {
-                trees.learn(outgoing.record.recordID.recordName, parent: outgoing.sent.parent)
+                trees.learn(outgoing.name, parent: outgoing.sent.parent)
             }
-            var unknown: Set<String> = []
-            open.removeAll { outgoing in
-                let record = outgoing.record.recordID.recordName
-                switch trees.root(of: record, parent: outgoing.sent.parent) {
-                case .root(let root):
-                    found[record] = root
-                    return true
-                case .unknown(let parent):
-                    unknown.insert(parent)
-                    return false
-                }
-            }
-            if unknown.isEmpty { break }
-            try await fetchParents(of: unknown.sorted(), zone: name, account, options)
         }
-        return found
     }
 
     /// The encrypted values of records that move into another tree, by the records' names: all that a record has is
     /// encrypted again in the save that moves it, what this instance does not hold included.
     private func valuesToMove(
-        _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ roots: [String: String], _ keys: ZoneKeys,
-        _ account: AccountBinding, _ options: CallOptions
+        _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ roots: [String: String],
+        _ sealer: RecordSealer, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> MovedValues {
         // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
-        if keys.isPerZone || policy != .ifServerRecordUnchanged { return MovedValues() }
+        if sealer.isPerZone || policy != .ifServerRecordUnchanged { return MovedValues() }
         let moving = places.map { zone.saves[$0] }.filter { outgoing in
             outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
         }
         if moving.isEmpty { return MovedValues() }
         let names = moving.map(\.record.recordID.recordName)
-        let records = try await fetchRaw(names, zone: zone.id.zoneName, desiredKeys: nil, account, options)
+        let records = try await fetchRaw(names, zone.id, desiredKeys: nil, account, options)
         let opener = try await opener(for: records.values.map { (zone.id, $0) }, account, options)
         guard let opener else { return MovedValues() }
         var moved = MovedValues()
@@ -215,11 +237,11 @@ extension CKDatabase {
             guard let record = records[name], record.system.changeTag == outgoing.sent.version?.changeTag,
                 record.system.type == outgoing.record.recordType
             else { continue }
-            let tree = keys.tree(root: roots[name] ?? name)
+            let tree = sealer.tree(root: roots[name] ?? name)
             let opened = opener.open(record, in: zone.id)
             let edits = Set(outgoing.sent.encrypted.edits.keys).union(outgoing.sent.edits.keys)
             for case (let key, .encrypted(let value)) in record.fields where !edits.contains(key) {
-                if (try? ValueHeader(of: value.bytes))?.treeID == tree.id { continue }
+                if let header = try? ValueHeader(of: value.bytes), header.treeID == tree.id { continue }
                 if let secrets = opened.secrets[key] {
                     moved.values[name, default: [:]][key] = value.assetsValue
                     for (asset, secret) in zip(value.assets, secrets) {
@@ -255,8 +277,10 @@ private struct MovedValues {
 }
 
 extension OutgoingRecord {
+    fileprivate var name: String { record.recordID.recordName }
+
     /// Whether the save sends encrypted values, or encrypted assets.
-    fileprivate func sendsEncrypted(_ policy: SavePolicy) -> Bool {
+    func sendsEncrypted(_ policy: SavePolicy) -> Bool {
         if !sent.encrypted.sentKeys(policy).isEmpty { return true }
         if sent.contents.secrets.isEmpty { return false }
         let save = sent.save(name: record.recordID.recordName, type: record.recordType, policy: policy)
@@ -293,7 +317,7 @@ extension CKDatabase.RecordModification.Part {
 
 extension CKError {
     /// Whether the server can't be asked at all, so that nothing of a request can be sent.
-    fileprivate var keepsFromAsking: Bool {
+    var keepsFromAsking: Bool {
         isOfEveryRequest && code != .accountTemporarilyUnavailable && code != .incompatibleVersion
     }
 }

@@ -13,9 +13,8 @@ extension CKRecord {
     /// device that does not have them such a save fails with `accountTemporarilyUnavailable`, and what is fetched is in
     /// ``unreadableFields``. No query finds a record by them, and no push carries them.
     ///
-    /// Differs from CloudKit: records of the shared database can't be saved with them yet (`serverRejectedRequest`),
-    /// and participants don't get those of a shared record. In the public database they are refused
-    /// (`invalidArguments`), as CloudKit has it.
+    /// Participants of a share get its keys by the URL, from a device of the owner's; until then they are in
+    /// ``unreadableFields``, too. In the public database they are refused (`invalidArguments`), as CloudKit has it.
     public var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 }
 

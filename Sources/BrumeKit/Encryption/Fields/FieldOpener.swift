@@ -6,26 +6,26 @@ internal import BrumeRecord
 struct FieldOpener: Sendable {
     /// What opens the values of one zone.
     struct Zone: Sendable {
-        /// Those that are known; nil where there are none.
-        var keys: ZoneKeys?
+        /// Those that are known: the zone's own, and those of shared trees in it.
+        var rings: [RingKeys] = []
         /// Why no others could be had; nil where the server was not asked, or has no more.
         var reason: CKRecord.UnreadableReason?
         /// Whether the zone's files are encrypted as far as this device has kept its ring, where its keys can't be had.
         var keptEncryptsAssets = false
     }
 
-    /// By name.
-    var zones: [String: Zone] = [:]
+    /// By the zones' own rings.
+    var zones: [ZoneRingID: Zone] = [:]
     /// Whether assets that nobody encrypted are handed out where they should be.
     var acceptsPlainAssets = false
 
     /// What keys make of a record's encrypted values: none is wrong, and those that don't open have a reason.
     func open(_ record: Record, in zone: CKRecordZone.ID) -> OpenedFields {
         var opened = OpenedFields()
-        guard let zone = zones[zone.zoneName] else { return opened }
+        guard let zone = zones[zone.ringID] else { return opened }
         let coder = ValueCoder()
         let encryptsAssets =
-            (zone.keys?.encryptsAssets ?? zone.keptEncryptsAssets) && !acceptsPlainAssets
+            (zone.rings.first?.encryptsAssets ?? zone.keptEncryptsAssets) && !acceptsPlainAssets
             && record.system.type != Names.shareType
         var ciphers: [ValueHeader: [RecordCipher]] = [:]
         for (key, field) in record.fields {
@@ -34,7 +34,7 @@ struct FieldOpener: Sendable {
                 if encryptsAssets, !field.assets.isEmpty { opened.unreadable[key] = .notEncrypted }
                 continue
             }
-            guard let keys = zone.keys else {
+            if zone.rings.isEmpty {
                 opened.unreadable[key] = zone.reason ?? .noKeys
                 continue
             }
@@ -42,7 +42,9 @@ struct FieldOpener: Sendable {
                 let header = try ValueHeader(of: value.bytes)
                 let fitting =
                     ciphers[header]
-                    ?? keys.ciphers(header).map { $0.record(named: record.system.name, type: record.system.type) }
+                    ?? zone.rings.flatMap { $0.ciphers(header) }.map {
+                        $0.record(named: record.system.name, type: record.system.type)
+                    }
                 ciphers[header] = fitting
                 if fitting.isEmpty { throw .keyMissing }
                 if value.assets.isEmpty {

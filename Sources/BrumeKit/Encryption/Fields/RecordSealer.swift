@@ -4,10 +4,23 @@ internal import BrumeRecord
 
 /// Encrypts the values of records that are being saved in one zone.
 struct RecordSealer {
-    private let keys: ZoneKeys
+    /// By the names of roots.
+    private var keys: [String: RingKeys] = [:]
     private var ciphers: [String: TreeCipher] = [:]
 
-    init(_ keys: ZoneKeys) { self.keys = keys }
+    /// Says with which keys the records below a root are encrypted.
+    mutating func setKeys(_ keys: RingKeys, root: String) { self.keys[root] = keys }
+
+    /// Whether all of the zone is one tree.
+    var isPerZone: Bool { keys.values.contains(where: \.isPerZone) }
+
+    /// The tree of the records below a root.
+    func tree(root: String) -> Tree { knownKeys(root).tree(root: root) }
+
+    private func knownKeys(_ root: String) -> RingKeys {
+        guard let keys = keys[root] else { preconditionFailure("a record is encrypted without its tree's keys") }
+        return keys
+    }
 
     /// Encrypts what the save sends, and stamps the record where it has a parent.
     ///
@@ -71,15 +84,14 @@ struct RecordSealer {
         outgoing.sealed = sent
         outgoing.sent.sends(sent, opened: moved)
         // A stamp is of the parent that the app has set: any other is the server's word.
-        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil, !keys.isPerZone {
+        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil, !isPerZone {
             outgoing.stamp = record.stamp(parent: parent)
         }
     }
 
     private mutating func cipher(root: String) throws(EncryptionRefusal) -> TreeCipher {
-        let root = keys.isPerZone ? Tree.wholeZone : root
         if let cipher = ciphers[root] { return cipher }
-        guard let cipher = keys.cipher(root: root) else { throw .keyMissing }
+        guard let cipher = knownKeys(root).cipher(root: root) else { throw .keyMissing }
         ciphers[root] = cipher
         return cipher
     }

@@ -20,6 +20,12 @@ enum KeyLimits {
     static let ringBytesMax = 64 * 1024 * 1024
     /// Branches of a ring that the owner ended, which a device keeps.
     static let ringBranchesMax = 16
+    /// Bytes of the file of a share's root: a record name has 255.
+    static let shareRootFileBytesMax = 1024
+    /// Members of a ring's entry, as the format has it.
+    static let ringMembersMax = 128
+    /// Others whose statements are asked for in one look at a ring.
+    static let peopleMax = 512
     /// Lives of a zone that a device keeps in mind, as the format has it.
     static let zoneLivesMax = 4096
     /// Bytes of a ring's file: entries of some branches, each with its length, and the ids of the zone's lives.

@@ -1,17 +1,20 @@
 internal import BrumeEncryption
 internal import BrumeLock
 
-/// The keys of the account's zones on this device, for as long as the account is the container's.
+/// The keys of zones on this device, the account's own and those of others in which it takes part, for as long as the
+/// account is the container's.
 ///
-/// What is in memory goes with the account; what is kept on the disk of a zone's ring stays, as the account's keys do.
-/// One zone's ring is looked at at a time.
+/// What is in memory goes with the account; what is kept on the disk of a ring stays, as the account's keys do. One
+/// ring is looked at at a time.
 final class EncryptedZones: Sendable {
     private struct State {
-        var keys: [String: ZoneKeys] = [:]
-        var trees: [String: ZoneTrees] = [:]
+        var keys: [ZoneRingID: RingKeys] = [:]
+        /// By the zones' own rings.
+        var trees: [ZoneRingID: ZoneTrees] = [:]
+        /// When what the server last showed of the share of a ring was changed, by its clock.
+        var shownMilliseconds: [ZoneRingID: Int64] = [:]
         var absence: Absence?
-        /// By zones.
-        var answers: [String: Answer] = [:]
+        var answers: [ZoneRingID: Answer] = [:]
         var isEnded = false
     }
 
@@ -31,38 +34,51 @@ final class EncryptedZones: Sendable {
 
     private static let absenceMilliseconds: UInt64 = 10_000
 
-    private let driver: ZoneRingDriver
+    let driver: ZoneRingDriver
     private let state = Lock(State())
-    private let turns = TransferTurns(limit: 1)
+    let turns = TransferTurns(limit: 1)
 
     init(folders: KeyFolderAccess) { driver = ZoneRingDriver(folders: folders) }
 
-    /// The keys to encrypt with in a zone. A zone without a ring gets one, and an account without keys gets these.
+    /// The keys to encrypt with. A zone of the account's own without a ring gets one, and an account without keys gets
+    /// these.
     ///
     /// - Parameter isStale: The server has refused what was encrypted with those that are known.
-    /// - Throws: What ``ZoneRingDriver/run(_:zone:asksServer:for:_:)`` throws.
+    /// - Returns: Nil for a tree without a ring: it has its zone's; and for a zone of another's without one.
+    /// - Throws: What ``ZoneRingDriver/run(_:for:_:)`` throws.
     func keysForWriting(
-        zone: String, isStale: Bool = false, for account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> ZoneKeys {
-        if knownKeys(zone: zone) == nil {
+        _ ring: ZoneRingID, isStale: Bool = false, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> RingKeys? {
+        if knownKeys(ring) == nil {
             // The server says whose keys these are: it is waited for as long as for the call that they are for.
             _ = try await account.keyFolders.folder(of: account, options)
         }
         // The account may have other keys by now, and its ring no entry yet that would say so.
         if isStale { account.keys.statementsMayHaveChanged() }
         let identity = try await account.keys.identity(for: account)
-        func sufficient() -> ZoneKeys? {
-            guard !isStale, let keys = known(zone, identity.keys.publicKeys), keys.isForWriting else { return nil }
+        func sufficient() -> RingKeys? {
+            guard !isStale, let keys = known(ring, identity.keys.publicKeys), keys.isForWriting else { return nil }
             return keys
         }
         if let keys = sufficient() { return keys }
+        let zone = ring.isOwnTree ? try await keysForWriting(zone: ring.zone, for: account, options) : nil
         return try await turns.run { () async throws(CKError) in
             // Another save may have looked meanwhile.
             if let keys = sufficient() { return keys }
-            guard let found = try await driver.run(.write, zone: zone, asksServer: isStale, for: account, options)
-            else { throw AccountKeysFailure.notSetUp.error }
-            return remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
+            let look = ZoneRingDriver.Look(goal: .write, ring: ring, asksServer: isStale, zone: zone)
+            return try await self.look(look, account, options)
         }
+    }
+
+    /// The same for a zone of the account's own, which always has a ring then.
+    func keysForWriting(
+        zone: String, isStale: Bool = false, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> RingKeys {
+        let ring = ZoneRingID(zone: zone)
+        guard let keys = try await keysForWriting(ring, isStale: isStale, for: account, options) else {
+            throw AccountKeysFailure.notSetUp.error
+        }
+        return keys
     }
 
     /// Makes the ring of a zone that is to be one tree; where it is, nothing changes.
@@ -70,8 +86,9 @@ final class EncryptedZones: Sendable {
     /// - Throws: The same; `invalidArguments` where the zone has keys for records.
     func makePerZone(_ zone: String, for account: AccountBinding, _ options: CallOptions) async throws(CKError) {
         try await turns.run { () async throws(CKError) in
-            let found = try await driver.run(.writePerZone, zone: zone, asksServer: true, for: account, options)
-            if let found { _ = remember(ZoneKeys(found.ring, of: found.identity), zone: zone) }
+            let ring = ZoneRingID(zone: zone)
+            _ = try await look(
+                ZoneRingDriver.Look(goal: .writePerZone, ring: ring, asksServer: true), account, options)
         }
     }
 
@@ -80,30 +97,31 @@ final class EncryptedZones: Sendable {
     /// - Returns: Whether they were other ones.
     /// - Throws: The same as ``keysForWriting(zone:isStale:for:_:)``.
     func accept(_ zone: String, for account: AccountBinding, _ options: CallOptions) async throws(CKError) -> Bool {
-        try await turns.run { () async throws(CKError) in
-            let before = try await driver.kept(zone, for: account).known?.endedBranches.count ?? 0
-            let found = try await driver.run(.accept, zone: zone, asksServer: true, for: account, options)
-            guard let found else { return false }
-            _ = remember(ZoneKeys(found.ring, of: found.identity), zone: zone)
+        let ring = ZoneRingID(zone: zone)
+        return try await turns.run { () async throws(CKError) in
+            let before = try await driver.kept(ring, for: account).known?.endedBranches.count ?? 0
+            let look = ZoneRingDriver.Look(goal: .accept, ring: ring, asksServer: true)
+            guard let found = try await driver.run(look, for: account, options) else { return false }
+            _ = remember(RingKeys(found.ring, of: found.identity), ring)
             return found.ring.endedBranches.count > before
         }
     }
 
-    /// The keys to open values with in a zone, those up to a number; nil where the zone or the account has none.
+    /// The keys to open values with, those up to a number; nil where there are none, or the account has none.
     ///
     /// - Parameter isOpenVain: Values don't open with those that are known: the zone may have been made anew. The
     ///   server is asked, but not again within ten seconds.
-    /// - Throws: The same. What is known then, ``knownKeys(zone:)`` has.
+    /// - Throws: The same. What is known then, ``knownKeys(_:)`` has.
     func keysForReading(
-        zone: String, upTo number: UInt32, isOpenVain: Bool = false, for account: AccountBinding,
+        _ ring: ZoneRingID, upTo number: UInt32, isOpenVain: Bool = false, for account: AccountBinding,
         _ options: CallOptions
-    ) async throws(CKError) -> ZoneKeys? {
+    ) async throws(CKError) -> RingKeys? {
         guard let identity = try await identity(for: account) else { return nil }
         let clock = account.configuration.clock
-        func sufficient() -> ZoneKeys?? {
-            let keys = known(zone, identity.keys.publicKeys)
-            if !isOpenVain, let keys, keys.newest >= number { return keys }
-            guard let answer = state.withLock({ $0.answers[zone] }), answer.newest == keys?.newest ?? 0,
+        func sufficient() -> RingKeys?? {
+            let keys = known(ring, identity.keys.publicKeys)
+            if !isOpenVain, let keys, keys.newest >= number, keys.isMember { return keys }
+            guard let answer = state.withLock({ $0.answers[ring] }), answer.newest == keys?.newest ?? 0,
                 clock.nowMilliseconds < answer.untilMilliseconds
             else { return nil }
             return .some(keys)
@@ -111,22 +129,33 @@ final class EncryptedZones: Sendable {
         if let keys = sufficient() { return keys }
         return try await turns.run { () async throws(CKError) in
             if let keys = sufficient() { return keys }
-            var keys: ZoneKeys?
+            var keys: RingKeys?
             for asksServer in isOpenVain ? [true] : [false, true] {
-                let found = try await driver.run(.read, zone: zone, asksServer: asksServer, for: account, options)
                 // What is on the disk stays of use where the server's answer is of none.
-                keys = found.map { remember(ZoneKeys($0.ring, of: $0.identity), zone: zone) }
-                if !isOpenVain, let keys, keys.newest >= number { return keys }
+                let zone = ring.isOwnTree ? knownKeys(ring.zones) : nil
+                let look = ZoneRingDriver.Look(goal: .read, ring: ring, asksServer: asksServer, zone: zone)
+                keys = try await self.look(look, account, options)
+                if !isOpenVain, let keys, keys.newest >= number, keys.isMember { return keys }
             }
+            // A guest waits for an entry that can come at any moment, and with it the root that tells of it.
+            if let keys, !keys.isMember { return keys }
             let answer = Answer(
                 newest: keys?.newest ?? 0, untilMilliseconds: clock.nowMilliseconds &+ Self.absenceMilliseconds)
-            state.withLock { $0.answers[zone] = answer }
+            state.withLock { $0.answers[ring] = answer }
             return keys
         }
     }
 
+    /// Looks at a ring, and remembers its keys. In a turn.
+    func look(
+        _ look: ZoneRingDriver.Look, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> RingKeys? {
+        guard let found = try await driver.run(look, for: account, options) else { return nil }
+        return remember(RingKeys(found.ring, of: found.identity), look.ring)
+    }
+
     /// The account's identity to open values with; nil where it has none.
-    private func identity(for account: AccountBinding) async throws(CKError) -> Identity? {
+    func identity(for account: AccountBinding) async throws(CKError) -> Identity? {
         let operations = account.keys.operations
         let now = account.configuration.clock.nowMilliseconds
         if let absence = state.withLock({ $0.absence }), absence.operations == operations,
@@ -146,20 +175,33 @@ final class EncryptedZones: Sendable {
         }
     }
 
-    /// The keys of a zone that are known without asking anybody.
-    func knownKeys(zone: String) -> ZoneKeys? { state.withLock { $0.keys[zone] } }
+    /// The keys of a ring that are known without asking anybody.
+    func knownKeys(_ ring: ZoneRingID) -> RingKeys? { state.withLock { $0.keys[ring] } }
 
-    private func known(_ zone: String, _ identity: PublicKeys) -> ZoneKeys? {
-        knownKeys(zone: zone).flatMap { $0.identity == identity ? $0 : nil }
+    /// Those of all rings of a zone.
+    func allKnownKeys(_ zone: ZoneRingID) -> [RingKeys] {
+        state.withLock { state in state.keys.filter { $0.key.zones == zone.zones }.map(\.value) }
     }
 
-    private func remember(_ keys: ZoneKeys, zone: String) -> ZoneKeys {
+    /// The roots of the trees whose keys are known.
+    func knownRoots(_ zone: ZoneRingID) -> [String] {
+        state.withLock { state in state.keys.keys.filter { $0.zones == zone.zones && !$0.root.isEmpty }.map(\.root) }
+    }
+
+    /// Those of a zone of the account's own.
+    func knownKeys(zone: String) -> RingKeys? { knownKeys(ZoneRingID(zone: zone)) }
+
+    private func known(_ ring: ZoneRingID, _ identity: PublicKeys) -> RingKeys? {
+        knownKeys(ring).flatMap { $0.identity == identity ? $0 : nil }
+    }
+
+    private func remember(_ keys: RingKeys, _ ring: ZoneRingID) -> RingKeys {
         state.withLock { state in
             if state.isEnded { return }
             // The records of a zone that was made anew are others: what was known of their parents is void.
-            if let before = state.keys[zone], before.place != keys.place { state.trees[zone] = nil }
-            state.answers[zone] = nil
-            state.keys[zone] = keys
+            if let before = state.keys[ring], before.place != keys.place { state.trees[ring.zones] = nil }
+            state.answers[ring] = nil
+            state.keys[ring] = keys
         }
         return keys
     }
@@ -170,13 +212,15 @@ final class EncryptedZones: Sendable {
     /// - Throws: `internalError` where what is kept can't be read.
     func keptAssetPolicy(_ zone: String, for account: AccountBinding) async throws(CKError) -> Bool? {
         if let keys = knownKeys(zone: zone) { return keys.encryptsAssets }
-        return try await driver.kept(zone, for: account).known.map { !$0.chain.head.hasPlainAssets }
+        return try await driver.kept(ZoneRingID(zone: zone), for: account).known.map { !$0.chain.head.hasPlainAssets }
     }
 
     /// Whether all of a zone is one tree, as far as this device has kept its ring. Asks nobody.
     func isPerZone(_ zone: String, for account: AccountBinding) async -> Bool {
         if let keys = knownKeys(zone: zone) { return keys.isPerZone }
-        guard let kept = try? await driver.kept(zone, for: account), !kept.isOver else { return false }
+        guard let kept = try? await driver.kept(ZoneRingID(zone: zone), for: account), !kept.isOver else {
+            return false
+        }
         return kept.known?.chain.head.isPerZone ?? false
     }
 
@@ -185,14 +229,27 @@ final class EncryptedZones: Sendable {
     /// Whether any zone's keys are known: else nobody asks for trees.
     var isInUse: Bool { state.withLock { !$0.keys.isEmpty } }
 
-    /// What is known of the trees of a zone.
-    func trees(zone: String) -> ZoneTrees { state.withLock { $0.trees[zone] } ?? ZoneTrees() }
+    /// Whether anything is known of the trees of a zone, or of its keys.
+    func isInUse(_ zone: ZoneRingID) -> Bool {
+        state.withLock { $0.trees[zone.zones] != nil || $0.keys[zone.zones] != nil }
+    }
 
-    /// Remembers whose parents records of a zone have, where the zone has keys.
-    func learn(_ parents: some Sequence<(record: String, parent: String?)>, zone: String) {
+    /// What is known of the trees of a zone.
+    func trees(_ zone: ZoneRingID) -> ZoneTrees { state.withLock { $0.trees[zone.zones] } ?? ZoneTrees() }
+
+    /// Whether a share is no older than what the server last showed of it: answers can overtake one another.
+    func isNewest(_ changedMilliseconds: Int64, ofShareOf ring: ZoneRingID) -> Bool {
         state.withLock { state in
-            guard state.keys[zone] != nil, !state.isEnded else { return }
-            for (record, parent) in parents { state.trees[zone, default: ZoneTrees()].learn(record, parent: parent) }
+            if let shown = state.shownMilliseconds[ring], changedMilliseconds < shown { return false }
+            state.shownMilliseconds[ring] = changedMilliseconds
+            return true
+        }
+    }
+
+    /// Changes what is known of the trees of a zone. Records of others are in trees of others.
+    func updateTrees(_ zone: ZoneRingID, _ body: (inout ZoneTrees) -> Void) {
+        state.withLock { state in
+            if !state.isEnded { body(&state.trees[zone.zones, default: ZoneTrees()]) }
         }
     }
 
@@ -200,12 +257,13 @@ final class EncryptedZones: Sendable {
 
     /// A zone was deleted: what comes of its name is another one.
     func zoneWasDeleted(_ zone: String, for account: AccountBinding) async throws(CKError) {
+        let ring = ZoneRingID(zone: zone)
         state.withLock { state in
-            state.keys[zone] = nil
-            state.trees[zone] = nil
-            state.answers[zone] = nil
+            state.keys = state.keys.filter { $0.key.zones != ring }
+            state.trees[ring] = nil
+            state.answers = state.answers.filter { $0.key.zones != ring }
         }
-        try await turns.run { () async throws(CKError) in try await driver.zoneWasDeleted(zone, for: account) }
+        try await turns.run { () async throws(CKError) in try await driver.zoneWasDeleted(ring, for: account) }
     }
 
     /// The container has another account now. Nothing is remembered any more.
@@ -214,6 +272,7 @@ final class EncryptedZones: Sendable {
             state.keys = [:]
             state.trees = [:]
             state.answers = [:]
+            state.shownMilliseconds = [:]
             state.isEnded = true
         }
     }

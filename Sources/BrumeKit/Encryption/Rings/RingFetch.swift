@@ -16,6 +16,8 @@ struct RingFetch: Sendable {
     }
 
     private(set) var shown: [SignedRingEntry] = []
+    /// As the last page has it.
+    private(set) var news = RingNews()
     private var last: UInt32?
     private var byteCount = 0
 
@@ -24,6 +26,7 @@ struct RingFetch: Sendable {
     mutating func pageCame(_ page: RingPage) -> Step {
         if let last, page.last < last { return .beginAgain }
         last = page.last
+        news = RingNews(page)
         for bytes in page.entries {
             byteCount += bytes.count
             guard shown.count < KeyLimits.ringEntriesMax, byteCount <= KeyLimits.ringBytesMax else {

@@ -10,80 +10,123 @@ struct ZoneRingDriver: Sendable {
 
     init(folders: KeyFolderAccess) { self.folders = folders }
 
-    /// Looks at a zone's ring.
+    /// What a look at a ring is for, beside its goal.
+    struct Look: Sendable {
+        var goal: Machine.Goal
+        var ring: ZoneRingID
+        var asksServer = false
+        /// The keys of the zone's own ring, for a tree's in a zone of the account's.
+        var zone: RingKeys?
+        /// Members who are out, whatever the server says of the ring.
+        var dropped: Set<String> = []
+    }
+
+    /// Looks at a ring.
     ///
-    /// - Returns: The ring, and the identity that it was looked at with; nil where the zone has none.
+    /// - Returns: The ring, and the identity that it was looked at with; nil where there is none.
     /// - Throws: What calls to the server throw, `zoneNotFound` included; `internalError` where the key folder can't be
     ///   used; what ``ZoneRingFailure/error(zone:)`` and ``AccountKeys/identity(for:)`` say.
     func run(
-        _ goal: Machine.Goal, zone: String, asksServer: Bool, for account: AccountBinding, _ options: CallOptions
+        _ look: Look, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> (ring: KnownRing, identity: Identity)? {
         let folder = try await folders.folder(of: account)
-        var asksServer = asksServer
+        let place = look.ring.place(in: folder)
+        let people = RingPeople(folders: folders, folder: folder, ring: look.ring, account: account, options: options)
+        var asksServer = look.asksServer
         var hasNewestIdentity = false
         for _ in 0..<KeyLimits.attemptsMax {
-            guard let identity = try await identity(goal, for: account) else { return nil }
+            guard let identity = try await identity(look.goal, for: account) else { return nil }
             guard identity.statement.scope == folder.place.scope else {
                 throw .malformedResponse("it says that the account is another one than before")
             }
-            let loaded = try await load(zone, from: folder)
+            let loaded = try await load(place, in: folder)
             let machine = Machine(
-                goal: goal, kept: loaded.kept, identity: identity, zone: zone, asksServer: asksServer,
-                hasNewestIdentity: hasNewestIdentity, encryptsAssets: account.configuration.encryptsAssets)
-            switch try await run(machine, zone: zone, over: loaded.head, in: folder, for: account, options) {
+                Machine.Start(
+                    goal: look.goal, place: place, kept: loaded.kept, identity: identity,
+                    people: try await people.known(of: loaded.kept), zone: look.zone, dropped: look.dropped,
+                    asksServer: asksServer, hasNewestIdentity: hasNewestIdentity,
+                    encryptsAssets: account.configuration.encryptsAssets))
+            let run = Run(place: place, ring: look.ring, folder: folder, people: people, account, options)
+            switch try await self.run(machine, over: loaded.head, run) {
             case .ring(let ring): return ring.map { ($0, identity) }
             case .again:
                 account.keys.statementsMayHaveChanged()
                 asksServer = true
                 hasNewestIdentity = true
-            case .failed(let failure): throw failure.error(zone: zone)
+            case .failed(let failure): throw failure.error(zone: look.ring.zone)
             case nil: break
             }
         }
-        throw ZoneRingFailure.busy.error(zone: zone)
+        throw ZoneRingFailure.busy.error(zone: look.ring.zone)
     }
 
-    /// What is kept of a zone's ring.
-    func kept(_ zone: String, for account: AccountBinding) async throws(CKError) -> KeptRing {
+    /// What is kept of a ring.
+    func kept(_ ring: ZoneRingID, for account: AccountBinding) async throws(CKError) -> KeptRing {
         let folder = try await folders.folder(of: account)
-        return try await load(zone, from: folder).kept
+        return try await load(ring.place(in: folder), in: folder).kept
     }
 
     /// Remembers that a zone was deleted, as far as is known.
-    func zoneWasDeleted(_ zone: String, for account: AccountBinding) async throws(CKError) {
+    func zoneWasDeleted(_ ring: ZoneRingID, for account: AccountBinding) async throws(CKError) {
         let folder = try await folders.folder(of: account)
+        let place = ring.place(in: folder)
         for _ in 0..<KeyLimits.attemptsMax {
-            let loaded = try await load(zone, from: folder)
+            let loaded = try await load(place, in: folder)
             var kept = loaded.kept
             guard kept.known != nil, !kept.isOver else { return }
             kept.isOver = true
-            if try await write(kept, zone: zone, over: loaded.head, in: folder) != nil { return }
+            if try await write(kept, place, over: loaded.head, in: folder) != nil { return }
         }
     }
 
     private func identity(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Identity? {
         switch goal {
         case .read, .accept: try await account.keys.identityIfAny(for: account)
-        case .write, .writePerZone: try await account.keys.identity(for: account)
+        case .write, .writePerZone, .share, .join: try await account.keys.identity(for: account)
+        }
+    }
+
+    /// What the steps of one run have in common.
+    private struct Run {
+        let place: RingPlace
+        let ring: ZoneRingID
+        let folder: KeyFolder
+        let people: RingPeople
+        let account: AccountBinding
+        let options: CallOptions
+
+        init(
+            place: RingPlace, ring: ZoneRingID, folder: KeyFolder, people: RingPeople, _ account: AccountBinding,
+            _ options: CallOptions
+        ) {
+            (self.place, self.ring, self.folder, self.people) = (place, ring, folder, people)
+            (self.account, self.options) = (account, options)
         }
     }
 
     /// - Returns: Nil where another process wrote to the file meanwhile, so that it has to be read again.
     private func run(
-        _ started: Machine, zone: String, over head: [UInt8]?, in folder: KeyFolder, for account: AccountBinding,
-        _ options: CallOptions
+        _ started: Machine, over head: [UInt8]?, _ run: Run
     ) async throws(CKError) -> Machine.Outcome? {
         var (machine, head) = (started, head)
+        var met: [KnownStatements] = []
         var action = machine.started()
         while true {
             switch action {
-            case .fetch(let number):
-                action = machine.pageCame(try await fetch(after: number, zone: zone, for: account, options))
-            case .append(let entry):
-                let isTaken = try await append(entry, zone: zone, for: account, options)
+            case .fetch(let number): action = machine.pageCame(try await fetch(after: number, run))
+            case .meet(let users, let hashes):
+                let found = try await run.people.meet(users, named: hashes)
+                met = found.known
+                action = machine.met(found.all, strangers: found.strangers)
+            case .append(let entry, let statements):
+                let isTaken = try await append(entry, statements, run)
                 action = isTaken ? machine.appended() : machine.appendRefused()
+            case .join(let invitationID, let proof):
+                action = machine.joined(try await join(invitationID: invitationID, proof: proof, run))
             case .keep(let kept):
-                guard let written = try await write(kept, zone: zone, over: head, in: folder) else { return nil }
+                // Those by whom the ring was checked, before it.
+                try await run.people.keep(met, of: kept)
+                guard let written = try await write(kept, run.place, over: head, in: run.folder) else { return nil }
                 head = written
                 action = machine.hasKept()
             case .finish(let outcome): return outcome
@@ -91,27 +134,25 @@ struct ZoneRingDriver: Sendable {
         }
     }
 
-    private func load(_ zone: String, from folder: KeyFolder) async throws(CKError) -> KeyFolder.LoadedRing {
-        let ring = RingPlace(owner: folder.place.scope.account, zone: zone)
-        return try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadRing(at: ring) }
+    // MARK: The disk
+
+    private func load(_ place: RingPlace, in folder: KeyFolder) async throws(CKError) -> KeyFolder.LoadedRing {
+        try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadRing(at: place) }
     }
 
     private func write(
-        _ kept: KeptRing, zone: String, over head: [UInt8]?, in folder: KeyFolder
+        _ kept: KeptRing, _ place: RingPlace, over head: [UInt8]?, in folder: KeyFolder
     ) async throws(CKError) -> [UInt8]? {
-        let ring = RingPlace(owner: folder.place.scope.account, zone: zone)
-        return try await folders.use(folder) { () throws(KeyFolderProblem) in
-            try folder.writeRing(kept, at: ring, over: head)
+        try await folders.use(folder) { () throws(KeyFolderProblem) in
+            try folder.writeRing(kept, at: place, over: head)
         }
     }
 
     // MARK: The server
 
-    private func fetch(
-        after number: UInt32, zone: String, for account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> RingPage {
-        let request = FetchRingRequest(zone: ZoneID(name: zone), after: number)
-        return try await account.call(.ringsFetch, options: options) { coder in
+    private func fetch(after number: UInt32, _ run: Run) async throws(CKError) -> RingPage {
+        let request = FetchRingRequest(zone: run.ring.zoneID, root: run.ring.root, after: number)
+        return try await run.account.call(.ringsFetch, options: run.options) { coder in
             coder.encodeFetchRingRequest(request)
         } decode: { (coder, bytes) throws(ServiceError) in
             try coder.decodeFetchRingResponse(bytes)
@@ -120,16 +161,42 @@ struct ZoneRingDriver: Sendable {
 
     /// Whether the server has the entry; false where it has another one, or calls it wrong.
     private func append(
-        _ entry: SharedBytes, zone: String, for account: AccountBinding, _ options: CallOptions
+        _ entry: SharedBytes, _ statements: [SharedBytes], _ run: Run
     ) async throws(CKError) -> Bool {
-        let request = AppendRingEntryRequest(zone: ZoneID(name: zone), entry: entry)
-        do throws(CKError) {
+        let request = AppendRingEntryRequest(zone: run.ring.zoneID, entry: entry, statements: statements)
+        return try await isTaken { () throws(CKError) in
             // The same bytes have one effect however often they come.
-            try await account.call(.ringsAppend, effect: .onceByOperationID, options: options) { coder in
+            try await run.account.call(.ringsAppend, effect: .onceByOperationID, options: run.options) { coder in
                 coder.encodeAppendRingEntryRequest(request)
             } decode: { (coder, bytes) throws(ServiceError) in
                 try coder.decodeAppendRingEntryResponse(bytes)
             }
+        }
+    }
+
+    /// Gives the server the account's statements, as many as a request may have at a time, and with the last ones the
+    /// proof of a link.
+    private func join(invitationID: [UInt8], proof: [UInt8], _ run: Run) async throws(CKError) -> Bool {
+        var rest = try await run.people.ownStatements()[...]
+        return try await isTaken { () throws(CKError) in
+            repeat {
+                let part = rest.prefix(Limits.ringStatementsPerRequest)
+                rest = rest.dropFirst(part.count)
+                var request = JoinRingRequest(zone: run.ring.zoneID, root: run.ring.root, statements: Array(part))
+                if rest.isEmpty { (request.invitationID, request.proof) = (invitationID, proof) }
+                let sent = request
+                try await run.account.call(.ringsJoin, effect: .onceByOperationID, options: run.options) { coder in
+                    coder.encodeJoinRingRequest(sent)
+                } decode: { (coder, bytes) throws(ServiceError) in
+                    try coder.decodeJoinRingResponse(bytes)
+                }
+            } while !rest.isEmpty
+        }
+    }
+
+    private func isTaken(_ body: () async throws(CKError) -> Void) async throws(CKError) -> Bool {
+        do throws(CKError) {
+            try await body()
             return true
         } catch {
             guard error.code == .serverRecordChanged || error.code == .invalidArguments else { throw error }

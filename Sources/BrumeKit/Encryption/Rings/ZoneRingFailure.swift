@@ -6,6 +6,14 @@ enum ZoneRingFailure: Error, Equatable, Sendable {
     case isOver
     /// The zone was to be one tree, and has keys for records already.
     case isPerRecord
+    /// The account takes part in what is shared, and nobody has given it the keys yet.
+    case isNoMember
+    /// The next entry has to be made by somebody who may.
+    case isDue
+    /// The server shows other keys of a member than this device knows.
+    case isStranger(String)
+    /// A link is of another owner than the server shows.
+    case isOfAnotherOwner
     /// Others kept changing it.
     case busy
     case newer
@@ -35,6 +43,24 @@ extension ZoneRingFailure {
                 message:
                     "\(zone) are those of records (perRecord), and a zone's encryption scope is never changed; use "
                     + "another zone")
+        case .isNoMember:
+            CKError.withoutKeys(
+                "this account does not have \(zone) yet: a device of its owner's hands them on the next time that it fetches "
+                    + "what is shared; where the share was accepted without the whole link, open that, and where that "
+                    + "changes nothing, ask the owner for the newest one")
+        case .isDue:
+            CKError.withoutKeys(
+                "somebody left, or has new keys, since \(zone) were made, and this account may not make others: try "
+                    + "again when its owner, or somebody who may change its records, has used it")
+        case .isStranger(let user):
+            CKError.withoutKeys(
+                "the server shows other keys of user \(user) than this device knows, and nothing is encrypted with "
+                    + "\(zone): they began anew, or the server lies; ask them")
+        case .isOfAnotherOwner:
+            CKError(
+                .permissionFailure,
+                message: "the share's link is of another owner than the server shows for \(zone), and nothing is read "
+                    + "with them: ask who gave you the link")
         case .busy:
             CKError(.zoneBusy, message: "\(zone) kept changing on other devices; try again", retryAfterSeconds: 1)
         case .newer:

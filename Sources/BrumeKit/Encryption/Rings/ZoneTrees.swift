@@ -8,11 +8,28 @@ struct ZoneTrees: Sendable {
 
     /// The parent of each record that was seen; nil for a root.
     private var parents: [String: String?] = [:]
+    /// The names of the shares whose roots records are.
+    private var shares: [String: String] = [:]
 
     mutating func learn(_ record: String, parent: String?) {
-        if parents.count >= Self.recordsMax, parents[record] == nil { parents = [:] }
+        if parents.count >= Self.recordsMax, parents[record] == nil { (parents, shares) = ([:], [:]) }
         parents[record] = .some(parent)
     }
+
+    /// A record is the root of a share, or of none any more.
+    mutating func learn(_ root: String, share: String?) { shares[root] = share }
+
+    /// The records that are roots of shares.
+    var sharedRoots: Set<String> { Set(shares.keys) }
+
+    /// Whether a record is the root of a share.
+    func isShared(_ root: String) -> Bool { shares[root] != nil }
+
+    /// The record that is the root of a share; nil where none is known.
+    func root(ofShare share: String) -> String? { shares.first { $0.value == share }?.key }
+
+    /// The name of the share whose root a record is, or with an empty name of the zone's.
+    func share(of root: String) -> String? { root.isEmpty ? CKRecordNameZoneWideShare : shares[root] }
 
     enum Walk: Equatable {
         case root(String)
@@ -20,17 +37,29 @@ struct ZoneTrees: Sendable {
         case unknown(String)
     }
 
-    /// Goes from a record to its root.
+    /// Goes from a record to the root of its tree: a record without a parent, or the root of a share.
     ///
     /// - Parameter parent: The record's own parent.
     func root(of record: String, parent: String?) -> Walk {
-        guard let parent else { return .root(record) }
+        guard let parent, !isShared(record) else { return .root(record) }
         var name = parent
         for _ in 0..<Self.depthMax {
+            if isShared(name) { return .root(name) }
             guard let next = parents[name] else { return .unknown(name) }
             guard let next else { return .root(name) }
             name = next
         }
         return .root(name)
+    }
+
+    /// A record and all that are known above it, of which any may have been the root of a share.
+    func path(of record: String, parent: String?) -> [String] {
+        var path = [record]
+        var next = parent
+        while let name = next, path.count <= Self.depthMax {
+            path.append(name)
+            next = parents[name] ?? nil
+        }
+        return path
     }
 }

@@ -1,0 +1,104 @@
+internal import BrumeModel
+internal import BrumeProtocol
+
+/// Finding out in which trees records are: what is encrypted in a record takes the key of its tree.
+extension CKDatabase {
+    /// Remembers whose parents the records have, and which are roots of shares, in zones with keys.
+    func learn(_ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding) {
+        for (zoneID, records) in Dictionary(grouping: records, by: \.zoneID) {
+            let zone = zoneID.ringID
+            guard account.encryptedZones.isInUse(zone) else { continue }
+            account.encryptedZones.updateTrees(zone) { trees in
+                for (_, record) in records { trees.learn(record) }
+            }
+        }
+    }
+
+    /// The roots of records, by the records' names, as far as their parents can be found.
+    func roots(
+        of records: [(name: String, parent: String?)], _ zoneID: CKRecordZone.ID, _ account: AccountBinding,
+        _ options: CallOptions, alsoKnown: (inout ZoneTrees) -> Void = { _ in }
+    ) async throws(CKError) -> [String: String] {
+        var found: [String: String] = [:]
+        var open = records
+        for _ in 0...ZoneTrees.depthMax {
+            var trees = account.encryptedZones.trees(zoneID.ringID)
+            alsoKnown(&trees)
+            var unknown: Set<String> = []
+            open.removeAll { record in
+                switch trees.root(of: record.name, parent: record.parent) {
+                case .root(let root):
+                    found[record.name] = root
+                    return true
+                case .unknown(let parent):
+                    unknown.insert(parent)
+                    return false
+                }
+            }
+            if unknown.isEmpty { break }
+            try await fetchParents(of: unknown.sorted(), zoneID, account, options)
+        }
+        return found
+    }
+
+    /// Asks the server for the parents of records, and remembers them. One that is not there counts as a root.
+    func fetchParents(
+        of names: [String], _ zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        var rest = names[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(Limits.itemsPerRequest))
+            rest = rest.dropFirst(part.count)
+            let records = try await fetchRaw(part, zoneID, desiredKeys: [], account, options)
+            account.encryptedZones.updateTrees(zoneID.ringID) { trees in
+                for name in part {
+                    if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
+                }
+            }
+        }
+    }
+
+    /// Records of a zone as the server has them, by name, without their files and with nothing opened; those that
+    /// can't be had are left out.
+    func fetchRaw(
+        _ names: [String], _ zoneID: CKRecordZone.ID, desiredKeys: [String]?, _ account: AccountBinding,
+        _ options: CallOptions
+    ) async throws(CKError) -> [String: Record] {
+        var records: [String: Record] = [:]
+        var missing = names
+        while !missing.isEmpty {
+            let request = FetchRecordsRequest(
+                database: try requestScope(),
+                zones: [FetchRecordsRequest.ZoneFetch(zone: zoneID.ringID.zoneID, names: missing)],
+                desiredKeys: desiredKeys)
+            let answers = try await account.call(
+                .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
+                decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
+            guard answers.count == 1, answers[0].count == missing.count else {
+                throw .malformedResponse("its results are not those of the records asked for")
+            }
+            var deferred: [String] = []
+            for (name, outcome) in zip(missing, answers[0]) {
+                switch outcome {
+                case .record(let record) where record.system.name == name: records[name] = record
+                case .record, .failure: break
+                case .deferred: deferred.append(name)
+                }
+            }
+            guard deferred.count < missing.count else {
+                throw .malformedResponse("it puts off every record that was asked for")
+            }
+            missing = deferred
+        }
+        return records
+    }
+}
+
+extension ZoneTrees {
+    /// Takes what a record of an answer says.
+    fileprivate mutating func learn(_ record: Record) {
+        learn(record.system.name, parent: record.system.parent)
+        let share = record.share ?? ""
+        learn(record.system.name, share: share.isEmpty ? nil : share)
+    }
+}

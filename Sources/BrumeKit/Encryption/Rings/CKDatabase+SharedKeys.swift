@@ -1,0 +1,140 @@
+internal import BrumeEncryption
+internal import BrumeModel
+
+/// Keys of what the account shares with others.
+extension CKDatabase {
+    /// Makes the keys of what the shares among a zone's saves give to others, on a device that has the account's keys
+    /// or gets them with the same save.
+    ///
+    /// A device without them shares all the same: the share's URL has no keys then.
+    ///
+    /// - Throws: What would end the request as well: no connection, for one.
+    func prepareShares(
+        of zone: OutgoingZone, _ policy: SavePolicy, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        guard databaseScope == .private, account.configuration.token != nil else { return }
+        for outgoing in zone.saves {
+            guard let share = outgoing.record as? CKShare else { continue }
+            do throws(CKError) {
+                let makesKeys = zone.saves.contains { $0.sendsEncrypted(policy) }
+                guard try await account.keyFolders.folder(of: account, options).isMade || makesKeys else { return }
+                guard let ring = await ring(of: share, account) else { continue }
+                try await account.encryptedZones.share(ring, for: account, options)
+                if !ring.root.isEmpty {
+                    try await account.encryptedZones.setRoot(
+                        ring.root, ofShare: share.recordID.recordName, zone: ring.zone, for: account)
+                }
+            } catch {
+                if error.keepsFromAsking { throw error }
+            }
+        }
+    }
+
+    /// Takes the keys of what was shared from those who are out of a share since a save: what is encrypted from now on
+    /// they don't get, whatever the server says.
+    ///
+    /// What keeps it from doing that fails nothing: the server refuses what is encrypted until a device has done it.
+    func takeKeys(
+        from removed: [(share: CKShare, users: Set<String>)], ended: [CKRecord.ID], _ account: AccountBinding,
+        _ options: CallOptions
+    ) async {
+        for (share, users) in removed where !users.isEmpty {
+            guard let ring = await ring(of: share, account),
+                await account.encryptedZones.isKept(ring, for: account)
+            else { continue }
+            try? await account.encryptedZones.share(ring, dropping: users, for: account, options)
+        }
+        if ended.isEmpty { return }
+        let hasShares = (try? await account.keyFolders.folder(of: account, options))?.hasShareRoots ?? false
+        for id in ended where hasShares || id.recordName == CKRecordNameZoneWideShare {
+            guard let ring = await ring(ofShare: id, root: "", account) else { continue }
+            try? await account.encryptedZones.endShare(ring, for: account, options)
+        }
+    }
+
+    /// Takes those into rings who take part in shares that an answer has, and wait for the keys. What keeps it from
+    /// doing that fails nothing: there will be another answer.
+    func takeInGuests(
+        _ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        guard databaseScope == .private else { return }
+        let zones = account.encryptedZones
+        var shared: Set<ZoneRingID> = []
+        var shares: [String: (participants: Set<String>, changedMilliseconds: Int64)] = [:]
+        for (zoneID, record) in records {
+            if let details = record.shareDetails {
+                let accepted = details.participants.filter { $0.isAccepted && $0.role != .owner }
+                shares[record.system.name] = (Set(accepted.map(\.user)), record.system.modifiedMilliseconds)
+            }
+            if record.system.name == CKRecordNameZoneWideShare {
+                shared.insert(zoneID.ringID)
+            } else if record.shareDetails != nil,
+                let root = zones.trees(zoneID.ringID).root(ofShare: record.system.name)
+            {
+                shared.insert(ZoneRingID(zone: zoneID.zoneName, root: root))
+            } else if record.share?.isEmpty == false {
+                shared.insert(ZoneRingID(zone: zoneID.zoneName, root: record.system.name))
+            }
+        }
+        for ring in shared where !zones.isInUse(ring) {
+            // Since a restart nobody has asked for its keys.
+            guard await zones.isKept(ring, for: account) else { continue }
+            zones.updateTrees(ring) { _ in }
+            learn(records, account)
+        }
+        var lookCount = 0
+        for ring in shared.filter(zones.isInUse).sorted(by: { $0.isBefore($1) }) {
+            let share = shares[zones.trees(ring).share(of: ring.root) ?? ""]
+            if let share, !zones.isNewest(share.changedMilliseconds, ofShareOf: ring) { continue }
+            if share == nil { lookCount += 1 }
+            // The shares of many roots come with them, and say where somebody waits.
+            if share == nil, lookCount > EncryptedZones.guestLooksMax { continue }
+            do throws(CKError) {
+                try await zones.takeIn(ring, share?.participants, for: account, options)
+            } catch {
+                if error.keepsFromAsking { throw error }
+            }
+        }
+    }
+
+    /// Shows the owner's shares with the links that hand out their keys.
+    func showLinks(of records: some Sequence<CKRecord>, _ account: AccountBinding) async {
+        guard databaseScope == .private else { return }
+        for case let share as CKShare in records {
+            guard let ring = await ring(of: share, account) else { continue }
+            share.show(await account.encryptedZones.link(ring, for: account))
+        }
+    }
+
+    private func ring(of share: CKShare, _ account: AccountBinding) async -> ZoneRingID? {
+        await ring(ofShare: share.recordID, root: share.details.current.root, account)
+    }
+
+    /// The ring of what a share is of; nil where this device does not know its root.
+    ///
+    /// - Parameter root: The record that the app has made the share for; empty for one that was fetched.
+    private func ring(ofShare id: CKRecord.ID, root: String, _ account: AccountBinding) async -> ZoneRingID? {
+        let zone = id.zoneID.ringID
+        if id.recordName == CKRecordNameZoneWideShare { return zone }
+        let known =
+            root.isEmpty
+            ? await account.encryptedZones.root(ofShare: id.recordName, zone: zone.zone, for: account) : root
+        return known.map { ZoneRingID(zone: zone.zone, root: $0) }
+    }
+}
+
+extension CKShareState {
+    /// The users who had accepted, and are out with what the app has changed since.
+    var removedUsers: Set<String> {
+        guard let base else { return [] }
+        var staying: Set<String> = []
+        for participant in participants {
+            let values = participant.values.current
+            if values.permission == .none || values.role == .publicUser && publicPermission == .none { continue }
+            if let user = participant.userIdentity.userRecordID?.recordName { staying.insert(user) }
+        }
+        staying.subtract(blockedIdentities.compactMap(\.userIdentity.userName))
+        return Set(base.view.participants.filter { $0.isAccepted && $0.role != .owner }.map(\.user))
+            .subtracting(staying)
+    }
+}

@@ -1,0 +1,108 @@
+internal import BrumeEncryption
+
+/// Those with whom zones are shared, and their keys.
+extension EncryptedZones {
+    /// Rings that are looked at for guests because of one answer that does not say whether there are any.
+    static let guestLooksMax = 8
+
+    /// Makes a ring of what is shared, or a link in it, for guests; and has members go who are out.
+    ///
+    /// - Parameter dropped: Their user record names.
+    /// - Throws: The same as ``keysForWriting(_:isStale:for:_:)``.
+    func share(
+        _ ring: ZoneRingID, dropping dropped: Set<String> = [], for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        let zone = try await keysForWriting(zone: ring.zone, for: account, options)
+        try await turns.run { () async throws(CKError) in
+            let look = ZoneRingDriver.Look(goal: .share, ring: ring, asksServer: true, zone: zone, dropped: dropped)
+            _ = try await self.look(look, account, options)
+        }
+    }
+
+    /// Has all guests go of what was shared, where it has a ring.
+    ///
+    /// - Throws: The same.
+    func endShare(
+        _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        guard let head = try await driver.kept(ring, for: account).known?.chain.head else { return }
+        let guests = Set(head.members.filter { $0.role != .owner }.map(\.user))
+        if !guests.isEmpty { try await share(ring, dropping: guests, for: account, options) }
+    }
+
+    /// Asks for the keys of what the account takes part in since just now.
+    ///
+    /// - Throws: The same.
+    func join(
+        _ ring: ZoneRingID, by link: LinkFragment?, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        try await turns.run { () async throws(CKError) in
+            let look = ZoneRingDriver.Look(goal: .join(link), ring: ring, asksServer: true)
+            _ = try await self.look(look, account, options)
+        }
+    }
+
+    /// Takes those into a ring of the account's own who wait for that, and has those go who take part no more. The
+    /// server is not asked where the members are those who take part. A device without keys does nothing.
+    ///
+    /// - Parameter participants: As the server has just said; nil where it did not.
+    /// - Throws: The same.
+    func takeIn(
+        _ ring: ZoneRingID, _ participants: Set<String>?, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        guard try await identity(for: account) != nil else { return }
+        let known = try await driver.kept(ring, for: account).known
+        let zone =
+            ring.isOwnTree ? try await keysForReading(ring.zones, upTo: 1, for: account, options) : nil
+        // Nobody makes a zone's keys by fetching.
+        if ring.isOwnTree ? zone == nil : known == nil { return }
+        let guests = Set((known?.chain.head.members ?? []).filter { $0.role != .owner }.map(\.user))
+        if let participants, participants == guests { return }
+        let dropped = participants.map { guests.subtracting($0) } ?? []
+        try await turns.run { () async throws(CKError) in
+            let look = ZoneRingDriver.Look(goal: .write, ring: ring, asksServer: true, zone: zone, dropped: dropped)
+            _ = try await self.look(look, account, options)
+        }
+    }
+
+    /// Whether this device has kept a ring. Asks nobody but, at first, whose keys these are.
+    func isKept(_ ring: ZoneRingID, for account: AccountBinding) async -> Bool {
+        (try? await driver.kept(ring, for: account).known) != nil
+    }
+
+    /// The link of what a ring is of, for its owner; nil where there is none, or it is not known here.
+    func link(_ ring: ZoneRingID, for account: AccountBinding) async -> LinkFragment? {
+        guard let head = try? await driver.kept(ring, for: account).known?.chain.head,
+            let identity = try? await identity(for: account), let first = identity.chain.statements.first,
+            first.number == 1
+        else { return nil }
+        for invitation in head.invitations where !invitation.isForOneGuest {
+            guard let secret = try? invitation.openSecret(as: identity.keys) else { continue }
+            return LinkFragment(ownersFirstStatement: first.hash, secret: secret, title: nil)
+        }
+        return nil
+    }
+
+    // MARK: Roots
+
+    /// The root of a share of the account's own, as this device knows it from having made the share: a server that
+    /// names another one would have its keys given away.
+    func root(ofShare share: String, zone: String, for account: AccountBinding) async -> String? {
+        guard let folder = try? await account.keyFolders.folder(of: account) else { return nil }
+        return try? await account.keyFolders.use(folder) { () throws(KeyFolderProblem) in
+            try folder.loadShareRoot(share, zone: zone)
+        }
+    }
+
+    /// Remembers the root of a share that this device makes.
+    ///
+    /// - Throws: `internalError` where the key folder can't be used.
+    func setRoot(
+        _ root: String, ofShare share: String, zone: String, for account: AccountBinding
+    ) async throws(CKError) {
+        let folder = try await account.keyFolders.folder(of: account)
+        _ = try await account.keyFolders.use(folder) { () throws(KeyFolderProblem) in
+            try folder.writeShareRoot(root, share, zone: zone)
+        }
+    }
+}

@@ -1,0 +1,249 @@
+internal import BrumeEncryption
+internal import BrumeModel
+
+/// The entries that a device makes of a ring.
+extension ZoneRingStateMachine {
+    /// Whether the goal asks for entries where they are needed.
+    var makesEntries: Bool {
+        switch start.goal {
+        case .read, .join: false
+        case .write, .writePerZone, .accept, .share: true
+        }
+    }
+
+    mutating func proceed() -> Action {
+        guard let ring = current else { preconditionFailure("a ring that was just met is of another owner") }
+        if !isOwn, !hasJoined {
+            if case .join(let link) = start.goal { return join(ring, link) }
+            // A member whose keys were replaced says so: who reads alone can make no entry.
+            if namesFormerKeys(ring) { return sendJoin(invitationID: [], proof: []) }
+        }
+        guard makesEntries else { return finish(ring) }
+        guard let member = ownMember(of: ring.chain.head) else { return fail(.isNoMember) }
+        guard let draft = nextDraft(ring) else { return finish(ring) }
+        return member.role == .reader ? fail(.isDue) : rotate(ring, draft)
+    }
+
+    /// Whether the ring of another's zone hands its key to keys of the account that were replaced: those who make
+    /// entries have to hear of it.
+    func namesFormerKeys(_ ring: KnownRing) -> Bool {
+        !isOwn && ownMember(of: ring.chain.head) != nil && !ring.chain.head.namesKeys(of: identity)
+    }
+
+    /// Whether new values may take the ring's newest key as it is known here.
+    func isForWriting(_ ring: KnownRing) -> Bool {
+        ownMember(of: ring.chain.head) != nil && nextDraft(ring) == nil
+    }
+
+    // MARK: Beginnings
+
+    /// Makes a ring where there is none, as far as the goal asks for one.
+    mutating func beginIfWanted() -> Action {
+        guard isOwn else { return .finish(.ring(nil)) }
+        switch start.goal {
+        case .read, .accept, .join: return .finish(.ring(nil))
+        // A tree that is not shared has its zone's keys.
+        case .write, .writePerZone: return start.place.root.isEmpty ? begin() : .finish(.ring(nil))
+        case .share: return start.place.root.isEmpty || start.zone != nil ? begin() : .finish(.ring(nil))
+        }
+    }
+
+    /// Makes the ring.
+    mutating func begin() -> Action {
+        do throws(EncryptionRefusal) {
+            return send(start.place.root.isEmpty ? try beginZone() : try beginTree())
+        } catch {
+            preconditionFailure("a ring's first entry breaks a rule: \(error)")
+        }
+    }
+
+    private func beginZone() throws(EncryptionRefusal) -> RingChain {
+        // One that no server takes any more is followed by one of the same scope.
+        let former = current?.chain.head
+        let isPerZone = if case .writePerZone = start.goal { true } else { former?.isPerZone == true }
+        // No file is saved plain because a server says that the zone was deleted, nor because a ring did that a removed
+        // device may have begun: an app that wants files encrypted gets a ring that says so.
+        let known = kept.known.flatMap { isOfOwner($0) ? $0.chain.head : nil }
+        let encryptsAssets = start.encryptsAssets
+        let hasPlainAssets = (former ?? known).map { $0.hasPlainAssets && !encryptsAssets } ?? !encryptsAssets
+        return try author.begin(
+            ringName(id: Place.newRingID()), isPerZone: isPerZone, hasPlainAssets: hasPlainAssets, firstDraft())
+    }
+
+    private func beginTree() throws(EncryptionRefusal) -> RingChain {
+        guard let zone = start.zone else { preconditionFailure("a tree's ring is made without the zone's keys") }
+        var draft = try firstDraft()
+        draft.zoneKeyNumber = zone.newest
+        // Guests read what was encrypted before they came.
+        draft.treeKeys = zone.treeKeys(root: start.place.root)
+        return try author.begin(
+            RingName(place: zone.place, root: start.place.root), hasPlainAssets: !zone.encryptsAssets, draft)
+    }
+
+    private func firstDraft() throws(EncryptionRefusal) -> RingDraft {
+        let owner = RingMember(user: user, statementHash: identity.statement.hash, role: .owner)
+        var draft = RingDraft(members: [owner])
+        if case .share = start.goal { draft.invitations.append(try newLink()) }
+        return draft
+    }
+
+    // MARK: Next entries
+
+    /// What the next entry has to say; nil where none is needed.
+    func nextDraft(_ ring: KnownRing) -> RingDraft? {
+        let head = ring.chain.head
+        var draft = RingDraft(after: head, statements: statements)
+        // A member who has another device, and the same keys, is no reason.
+        var isNeeded = !ring.isForWriting(by: identity) || head.members.contains(where: { isRenewed($0, in: head) })
+        let gone = head.members.filter { isOut($0, of: head) }.map(\.user)
+        if !gone.isEmpty {
+            draft.drop(gone)
+            isNeeded = true
+        }
+        let links = draft.invitations
+        for guest in news.guests where !draft.members.contains(where: { $0.user.hasBytes(of: guest.user) }) {
+            guard draft.members.count < KeyLimits.ringMembersMax, let member = admitted(guest, by: head, links) else {
+                continue
+            }
+            draft.admit(member)
+            isNeeded = true
+        }
+        if case .share = start.goal, isOwn, draft.invitations.allSatisfy(\.isForOneGuest), draft.endedLinks.isEmpty {
+            guard let link = try? newLink() else { return nil }
+            draft.invitations.append(link)
+            isNeeded = true
+        }
+        return isNeeded ? draft : nil
+    }
+
+    /// Whether a member is to go: they take part no more, or began anew with keys that nobody has proved.
+    private func isOut(_ member: RingMember, of entry: RingEntry) -> Bool {
+        if member.role == .owner || member.user.hasBytes(of: user) { return false }
+        if news.departed.contains(member.user) || start.dropped.contains(member.user) { return true }
+        return news.renewed.contains(member.user) && !isRenewed(member, in: entry)
+    }
+
+    private func isRenewed(_ member: RingMember, in entry: RingEntry) -> Bool {
+        let standing = statements.standing(of: member.user, hash: member.statementHash, in: entry.ring.place)
+        return standing?.hasNewestKeys == false
+    }
+
+    /// A guest as a member of the next entry; nil for one who can't prove to have had a link that stays, or whose keys
+    /// are not known.
+    private func admitted(_ guest: RingGuest, by head: RingEntry, _ links: [RingInvitation]) -> RingMember? {
+        let standing = statements.standing(of: guest.user, hash: guest.statementHash, in: head.ring.place)
+        guard let standing, standing.hasNewestKeys, links.contains(where: { $0.id == guest.invitationID }),
+            !start.dropped.contains(guest.user),
+            // Somebody else of the name is none whom this device knows.
+            people[guest.user]?.chain.statement(of: guest.statementHash) != nil
+        else { return nil }
+        return head.member(
+            joining: guest.user, statementHash: guest.statementHash, invitationID: guest.invitationID,
+            proof: guest.proof, wantedRole: guest.mayWrite ? .writer : .reader)
+    }
+
+    /// Gives the ring a new key.
+    private mutating func rotate(_ ring: KnownRing, _ draft: RingDraft) -> Action {
+        do throws(EncryptionRefusal) {
+            var draft = draft
+            try replaceLinks(of: &draft)
+            return send(try author.next(after: ring.chain, keys: ring.chain.keys(of: identity), draft))
+        } catch {
+            return fail(.full)
+        }
+    }
+
+    /// Goes on with the part of the known ring that the server has, where it takes no more of it.
+    mutating func goOn(_ ring: KnownRing, before number: UInt32) -> Action {
+        do throws(EncryptionRefusal) {
+            let chain = RingChain(kept: Array(ring.chain.entries.prefix(Int(number) - 1)))
+            return try goOn(with: chain, ending: ring)
+        } catch {
+            return fail(.full)
+        }
+    }
+
+    /// Goes on with what the server shows instead of the known ring, as a person has decided.
+    mutating func accept(_ shown: [SignedRingEntry]) throws(EncryptionRefusal) -> Action {
+        guard let known = kept.known else { preconditionFailure("another ring is shown than one that is not known") }
+        let chain = try KnownRing(shown, of: known.chain.head.ring, statements: statements).chain
+        return try goOn(with: chain, ending: known)
+    }
+
+    /// Makes an entry that says where the known ring ended: its keys are still read with. The owner's newest keys make
+    /// it, so that nobody who was dropped can.
+    private mutating func goOn(with chain: RingChain, ending ring: KnownRing) throws(EncryptionRefusal) -> Action {
+        guard ring.endedBranches.count + 2 <= KeyLimits.ringBranchesMax else { return fail(.full) }
+        let known = ring.chain.head
+        var draft = RingDraft(after: chain.head, statements: statements)
+        draft.otherBranch = known.hash
+        // Whoever went on the branch that ends is out, with the links that may be known to them.
+        draft.drop(
+            chain.head.members.filter { known.member(named: $0.user) == nil || isOut($0, of: chain.head) }.map(\.user))
+        draft.invitations.removeAll { !known.invitations.contains($0) }
+        try replaceLinks(of: &draft)
+        return send(try author.next(after: chain, keys: chain.keys(of: identity), draft))
+    }
+
+    private mutating func send(_ chain: RingChain) -> Action {
+        phase = .sending(chain)
+        return .append(SharedBytes(chain.entries[chain.entries.count - 1].bytes), statements: [])
+    }
+
+    // MARK: Links
+
+    /// Makes other links in the places of those that go since somebody does. Whoever may shows them again from the
+    /// ring itself.
+    private func replaceLinks(of draft: inout RingDraft) throws(EncryptionRefusal) {
+        guard let owner = ownersNewestKeys else { throw .keyMissing }
+        _ = try draft.replaceLinks(
+            owner: owner, author: user, authorKeys: isOwn ? nil : identity.keys.publicKeys)
+    }
+
+    private func newLink() throws(EncryptionRefusal) -> RingInvitation {
+        try RingInvitation.make(
+            maker: user, makerKeys: nil, owner: identity.keys.publicKeys, role: .writer, isForOneGuest: false,
+            isOpen: false, secret: LinkSecret())
+    }
+
+    private var ownersNewestKeys: PublicKeys? {
+        isOwn ? identity.keys.publicKeys : people[start.place.owner]?.chain.last.keys
+    }
+
+    /// Asks for the ring's keys, where the account has none of them.
+    private mutating func join(_ ring: KnownRing, _ link: LinkFragment?) -> Action {
+        let head = ring.chain.head
+        if ownMember(of: head) != nil {
+            return namesFormerKeys(ring) ? sendJoin(invitationID: [], proof: []) : finish(ring)
+        }
+        guard let link else { return sendJoin(invitationID: [], proof: []) }
+        guard let owner = people[start.place.owner], link.isOf(owner.chain) else { return fail(.isOfAnotherOwner) }
+        // Whoever comes by a link that was replaced waits for a person's approval.
+        guard let invitation = head.invitation(of: link.secret) else { return sendJoin(invitationID: [], proof: []) }
+        let proof = link.secret.joinProof(
+            ring: head.ring, invitationID: invitation.id, guest: user, statementHash: identity.statement.hash)
+        return sendJoin(invitationID: invitation.id, proof: proof)
+    }
+
+    private mutating func sendJoin(invitationID: [UInt8], proof: [UInt8]) -> Action {
+        phase = .joining
+        return .join(invitationID: invitationID, proof: proof)
+    }
+
+    // MARK: Parts
+
+    private var author: RingAuthor { RingAuthor(user: user, identity: identity.keys, statements: statements) }
+
+    /// The statements of an entry's members that a server may lack to which the entry is given back: of those that are
+    /// few enough for a request.
+    func statementsOfMembers(of entry: RingEntry) -> [SharedBytes] {
+        var all: [SharedBytes] = []
+        for member in entry.members where member.role != .owner {
+            guard let person = people[member.user],
+                all.count + person.signed.count <= Limits.ringStatementsPerRequest
+            else { continue }
+            all += person.signed.map { SharedBytes($0.bytes) }
+        }
+        return all
+    }
+}

@@ -1,0 +1,178 @@
+import BrumeEncryption
+import BrumeModel
+
+@testable import BrumeKit
+
+/// The device of an account that owns the desk's ring, or takes part in it.
+final class GuestDevice {
+    typealias Machine = ZoneRingStateMachine
+
+    let user: String
+    private let desk: GuestDesk
+    private(set) var identity: Identity
+    private(set) var signed: [SignedStatement]
+    var kept = KeptRing()
+    var people: [String: KnownStatements] = [:]
+    /// Those whom it has met since it began to look.
+    private var met: [String: KnownStatements] = [:]
+    /// The keys of the zone's own ring, for an owner who shares a tree.
+    var zone: RingKeys?
+    /// Members whom the app has removed.
+    var dropped: Set<String> = []
+
+    init(_ user: String, at desk: GuestDesk) throws {
+        (self.user, self.desk) = (user, desk)
+        let scope = IdentityScope(account: user, container: GuestDesk.container, environment: GuestDesk.environment)
+        let made = try Identity.first(
+            scope: scope, device: KeyPairs(seed: .random()).publicKeys, deviceName: "", code: RecoveryCode())
+        (identity, signed) = (made.identity, [made.signed])
+        if user == desk.owner { desk.statements[user] = signed }
+    }
+
+    /// Another device of the account that has the identity as it is now, and nothing else.
+    func other() throws -> GuestDevice {
+        let device = try GuestDevice(user, at: desk)
+        (device.identity, device.signed) = (identity, signed)
+        desk.statements[user] = user == desk.owner ? signed : desk.statements[user]
+        return device
+    }
+
+    /// The same account as another device's, which keeps nothing.
+    func taking(_ other: GuestDevice) -> GuestDevice {
+        (identity, signed) = (other.identity, other.signed)
+        return self
+    }
+
+    /// Somebody who has all that the device has now.
+    func stolen() throws -> GuestDevice {
+        let device = try other()
+        (device.kept, device.people) = (kept, people)
+        return device
+    }
+
+    /// Gives the account other keys, as after a device was lost.
+    func replaceKeys() throws {
+        let next = try identity.replacingKeys(code: RecoveryCode())
+        identity = next.identity
+        signed.append(next.signed)
+        if user == desk.owner { desk.statements[user] = signed }
+    }
+
+    @discardableResult
+    func run(_ goal: Machine.Goal, asksServer: Bool = true) throws -> KnownRing? {
+        for _ in 0..<KeyLimits.attemptsMax {
+            var machine = Machine(
+                Machine.Start(
+                    goal: goal, place: RingPlace(owner: desk.owner, zone: desk.zone, root: desk.root), kept: kept,
+                    identity: identity, people: Array(people.values), zone: zone, dropped: dropped,
+                    asksServer: asksServer, hasNewestIdentity: true, encryptsAssets: false))
+            switch try run(&machine) {
+            case .ring(let ring): return ring
+            case .again: continue
+            case .failed(let failure): throw failure
+            }
+        }
+        throw ZoneRingFailure.busy
+    }
+
+    private func run(_ machine: inout Machine) throws -> Machine.Outcome {
+        var action = machine.started()
+        met = [:]
+        while true {
+            switch action {
+            case .fetch(let number): action = machine.pageCame(try desk.page(after: number))
+            case .meet(let users, let hashes):
+                var strangers: Set<String> = []
+                for user in users where !meet(user, hashes) { strangers.insert(user) }
+                let former = users.compactMap { desk.formerStatements[$0] }.compactMap {
+                    try? KnownStatements($0, of: $0[0].statement.scope, trust: .seen)
+                }
+                action = machine.met(former + users.compactMap { people[$0] ?? met[$0] }, strangers: strangers)
+            case .append(let entry, let statements):
+                let isTaken = try desk.append(entry, statements)
+                action = isTaken ? machine.appended() : machine.appendRefused()
+            case .join(let invitationID, let proof):
+                desk.statements[user] = signed
+                let isMember = kept.known?.chain.head.member(named: user) != nil
+                if !isMember {
+                    desk.guests[user] = RingGuest(
+                        user: user, statementHash: identity.statement.hash, invitationID: invitationID, proof: proof)
+                }
+                action = machine.joined(true)
+            case .keep(let kept):
+                for (user, person) in met where user != self.user && kept.known?.chain.head.member(named: user) != nil {
+                    people[user] = person
+                }
+                self.kept = kept
+                action = machine.hasKept()
+            case .finish(let outcome): return outcome
+            }
+        }
+    }
+
+    private func meet(_ user: String, _ hashes: Set<[UInt8]>) -> Bool {
+        guard let shown = desk.statements[user] else { return false }
+        let scope = IdentityScope(account: user, container: GuestDesk.container, environment: GuestDesk.environment)
+        if var known = people[user] {
+            switch try? known.meet(shown) {
+            case .same, .extended, .behind: people[user] = known
+            case .forked, nil: return false
+            }
+        } else {
+            guard let known = try? KnownStatements(shown, of: scope, trust: .seen),
+                hashes.contains(where: { known.chain.statement(of: $0) != nil })
+            else { return false }
+            met[user] = known
+        }
+        return true
+    }
+
+    func failure(_ goal: Machine.Goal) -> ZoneRingFailure? {
+        do {
+            try run(goal)
+            return nil
+        } catch {
+            return error as? ZoneRingFailure
+        }
+    }
+
+    /// The link that the owner gives away.
+    func link() throws -> LinkFragment? {
+        guard let head = kept.known?.chain.head else { return nil }
+        for invitation in head.invitations {
+            if let secret = try? invitation.openSecret(as: identity.keys) {
+                return LinkFragment(ownersFirstStatement: signed[0].statement.hash, secret: secret, title: nil)
+            }
+        }
+        return nil
+    }
+
+    // MARK: Values
+
+    /// An encrypted value, as a save sends it.
+    func sealed(_ text: String) throws -> [UInt8]? {
+        guard let ring = try run(.write) else { return nil }
+        let keys = RingKeys(ring, of: identity)
+        return keys.cipher(root: desk.root).map { Self.seal(text, $0) }
+    }
+
+    static func seal(_ text: String, _ cipher: TreeCipher) -> [UInt8] {
+        cipher.record(named: "page", type: "Page").seal(Array(text.utf8), field: "text", valueType: "STRING")
+    }
+
+    /// The text of an encrypted value; nil where this device can't open it.
+    func opened(_ value: [UInt8], asksServer: Bool = true) throws -> String? {
+        guard let ring = try run(.read, asksServer: asksServer) else { return nil }
+        return try Self.opened(value, ring, identity)
+    }
+
+    static func opened(_ value: [UInt8], _ ring: KnownRing, _ identity: Identity) throws -> String? {
+        for cipher in RingKeys(ring, of: identity).ciphers(try ValueHeader(of: value)) {
+            let record = cipher.record(named: "page", type: "Page")
+            if let bytes = try? record.open(value, field: "text", valueType: "STRING") {
+                return String(decoding: bytes, as: UTF8.self)
+            }
+        }
+        return nil
+    }
+}

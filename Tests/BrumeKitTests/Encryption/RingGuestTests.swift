@@ -1,0 +1,320 @@
+import BrumeModel
+import Testing
+
+@testable import BrumeEncryption
+@testable import BrumeKit
+
+/// What devices do about the ring of a tree that is shared, beside a server that the test has in its hands.
+@Suite("A shared tree's ring")
+struct RingGuestTests {
+    let desk = GuestDesk(root: "page")
+    let ada: GuestDevice
+    let bob: GuestDevice
+    let eve: GuestDevice
+    /// Encrypted before the tree was shared, with the first of the zone's keys and with the second.
+    let old: [[UInt8]]
+
+    init() throws {
+        (ada, bob, eve) = (
+            try GuestDevice("_ada", at: desk), try GuestDevice("_bob", at: desk), try GuestDevice("_eve", at: desk)
+        )
+        var statements = StatementDirectory()
+        statements.add(ada.identity.chain)
+        let place = try Place(
+            container: GuestDesk.container, environment: GuestDesk.environment, owner: desk.owner, zone: desk.zone,
+            ringID: Place.newRingID())
+        let author = RingAuthor(user: desk.owner, identity: ada.identity.keys, statements: statements)
+        let owner = RingMember(user: desk.owner, statementHash: ada.identity.statement.hash, role: .owner)
+        let ring = try RingName(place: place)
+        let first = try author.begin(ring, hasPlainAssets: true, RingDraft(members: [owner]))
+        let second = try author.next(
+            after: first, keys: first.keys(of: ada.identity), RingDraft(after: first.head, statements: statements))
+        let identity = ada.identity
+        let keys = try [first, second].map {
+            RingKeys(try KnownRing($0.entries, of: ring, statements: statements), of: identity)
+        }
+        old = zip(["one", "two"], keys).map { GuestDevice.seal($0, $1.cipher(root: "page")!) }
+        ada.zone = keys[1]
+    }
+
+    /// Ada shares, and a guest comes by the link and is taken in.
+    private func takeIn(_ guest: GuestDevice, isWriter: Bool = true) throws {
+        try ada.run(.share)
+        desk.participants.insert(guest.user)
+        if isWriter { desk.writers.insert(guest.user) }
+        try guest.run(.join(ada.link()))
+        try ada.run(.write)
+    }
+
+    // MARK: Coming
+
+    @Test("hands its keys to a guest who came by the link, and what was encrypted before with them")
+    func guest() throws {
+        try ada.run(.share)
+        desk.participants.insert(bob.user)
+        let before = try #require(try ada.sealed("before"))
+        #expect(try bob.opened(before) == nil)
+        try bob.run(.join(ada.link()))
+        #expect(desk.guests.keys.sorted() == [bob.user] && desk.entries.count == 1)
+        #expect(bob.failure(.write) == .isNoMember)
+        try ada.run(.write)
+        #expect(desk.entries.count == 2 && desk.guests.isEmpty)
+        let after = try #require(try bob.sealed("after"))
+        #expect(try ValueHeader(of: after).kind == .isShared)
+        for device in [ada, bob] {
+            #expect(try [before, after].map { try device.opened($0) } == ["before", "after"])
+        }
+        #expect(try old.map { try bob.opened($0) } == ["one", "two"])
+        #expect(try eve.opened(after) == nil)
+    }
+
+    @Test("is made by sharing alone, once, with one link")
+    func sharing() throws {
+        #expect(try ada.run(.read) == nil && ada.run(.write) == nil && desk.entries.isEmpty)
+        try ada.run(.share)
+        let link = try #require(try ada.link()).text
+        try ada.run(.share)
+        #expect(try desk.entries.count == 1 && ada.link()?.text == link)
+        let laptop = try ada.other()
+        try laptop.run(.share)
+        #expect(try desk.entries.count == 1 && laptop.link()?.text == link)
+        #expect(bob.failure(.write) == .isNoMember && desk.entries.count == 1)
+    }
+
+    @Test("takes in nobody whom the server names, but those who prove that they had the link")
+    func proofs() throws {
+        try takeIn(bob)
+        let link = try #require(try ada.link())
+        desk.participants.insert(eve.user)
+        desk.statements[eve.user] = eve.signed
+        let head = try #require(ada.kept.known).chain.head
+        let invitation = head.invitations[0]
+        let proof = link.secret.joinProof(
+            ring: head.ring, invitationID: invitation.id, guest: bob.user,
+            statementHash: bob.identity.statement.hash)
+        let foreign = LinkSecret().joinProof(
+            ring: head.ring, invitationID: invitation.id, guest: eve.user,
+            statementHash: eve.identity.statement.hash)
+        let forged = [
+            RingGuest(user: eve.user, statementHash: eve.identity.statement.hash),
+            RingGuest(
+                user: eve.user, statementHash: eve.identity.statement.hash, invitationID: invitation.id, proof: proof),
+            RingGuest(
+                user: eve.user, statementHash: eve.identity.statement.hash, invitationID: invitation.id,
+                proof: foreign),
+            RingGuest(
+                user: eve.user, statementHash: bob.identity.statement.hash, invitationID: invitation.id,
+                proof: proof),
+        ]
+        for guest in forged {
+            desk.guests[eve.user] = guest
+            try ada.run(.write)
+            #expect(desk.entries.count == 2)
+        }
+        try eve.run(.join(link))
+        try ada.run(.write)
+        #expect(desk.entries.count == 3)
+        #expect(try eve.opened(old[0]) == "one")
+    }
+
+    @Test("of another owner than the link's gives a guest nothing, and gets nothing of theirs")
+    func otherOwner() throws {
+        try ada.run(.share)
+        let link = try #require(try ada.link())
+        let stranger = LinkFragment(
+            ownersFirstStatement: eve.identity.statement.hash, secret: link.secret, title: nil)
+        desk.participants.insert(bob.user)
+        #expect(bob.failure(.join(stranger)) == .isOfAnotherOwner && desk.guests.isEmpty)
+        // Nor is anything kept that the link does not prove, which a ring could be that has the guest in it already.
+        #expect(bob.kept.known == nil && bob.people.isEmpty)
+        try bob.run(.join(link))
+        try ada.run(.write)
+        let carol = try GuestDevice(bob.user, at: desk).taking(bob)
+        #expect(carol.failure(.join(stranger)) == .isOfAnotherOwner && carol.kept.known == nil)
+    }
+
+    @Test("lets a guest without the link wait, who comes in by it later")
+    func withoutLink() throws {
+        try ada.run(.share)
+        desk.participants.insert(bob.user)
+        try bob.run(.join(nil))
+        try ada.run(.write)
+        #expect(desk.entries.count == 1 && desk.guests[bob.user]?.proof == [])
+        try bob.run(.join(ada.link()))
+        try ada.run(.write)
+        #expect(try bob.opened(old[1]) == "two")
+    }
+
+    // MARK: Going
+
+    @Test("gets another key and another link when a guest goes, of which they have neither")
+    func departure() throws {
+        try takeIn(bob)
+        try takeIn(eve)
+        let before = try #require(try ada.sealed("before"))
+        let link = try ada.link()
+        let cut = bob.kept
+        desk.participants.remove(bob.user)
+        #expect(try eve.sealed("after") != nil)
+        let after = try #require(try ada.sealed("after"))
+        #expect(try eve.opened(after) == "after")
+        let head = try #require(ada.kept.known).chain.head
+        #expect(head.members.map(\.user).sorted() == [ada.user, eve.user] && head.author == eve.user)
+        // The server shows him everything all the same.
+        #expect(try bob.opened(before) == "before" && bob.opened(after) == nil)
+        bob.kept = cut
+        try bob.run(.join(link))
+        desk.participants.insert(bob.user)
+        try ada.run(.write)
+        #expect(try bob.opened(after) == nil && desk.guests[bob.user] != nil)
+        try bob.run(.join(ada.link()))
+        try ada.run(.write)
+        #expect(try bob.opened(after) == "after")
+    }
+
+    @Test("drops whom the app has removed, whatever the server says, and whoever is in it on a branch that ends")
+    func removedByApp() throws {
+        try takeIn(bob)
+        let before = desk.entries
+        desk.participants.insert(bob.user)
+        ada.dropped = [bob.user]
+        try ada.run(.share)
+        ada.dropped = []
+        let after = try #require(try ada.sealed("after"))
+        #expect(try bob.opened(after) == nil)
+        // The server takes no entry that was made before the owner's keys were replaced.
+        try ada.replaceKeys()
+        _ = try ada.sealed("again")
+        desk.entries = before
+        desk.refusesFormerKeys = true
+        let later = try #require(try ada.sealed("later"))
+        #expect((try? bob.opened(later)) == .some(nil) || bob.failure(.read) == .forked)
+        #expect(try GuestDevice.opened(later, #require(ada.kept.known), bob.identity) == nil)
+        #expect(try #require(ada.kept.known).chain.head.members.map(\.user) == [ada.user])
+    }
+
+    @Test("drops a member who began anew with other keys")
+    func reset() throws {
+        try takeIn(bob)
+        let anew = try GuestDevice(bob.user, at: desk)
+        desk.formerStatements[bob.user] = bob.signed
+        desk.statements[bob.user] = anew.signed
+        let after = try #require(try ada.sealed("after"))
+        #expect(try bob.opened(after, asksServer: false) == nil && anew.opened(after) == nil)
+        #expect(try #require(ada.kept.known).chain.head.members.map(\.user) == [ada.user])
+    }
+
+    @Test("waits for somebody who may make an entry, where a guest goes and another one reads alone")
+    func reader() throws {
+        try takeIn(bob, isWriter: false)
+        try takeIn(eve, isWriter: false)
+        #expect(try bob.sealed("mine") != nil)
+        desk.participants.remove(eve.user)
+        #expect(bob.failure(.write) == .isDue)
+        let count = desk.entries.count
+        _ = try ada.sealed("after")
+        #expect(desk.entries.count == count + 1)
+        #expect(try bob.sealed("mine, too") != nil)
+    }
+
+    // MARK: Other keys
+
+    @Test("is boxed to a guest's new keys as soon as one of theirs says so, and to the old ones no more")
+    func renewedGuest() throws {
+        for isWriter in [true, false] {
+            let guest = isWriter ? bob : eve
+            try takeIn(guest, isWriter: isWriter)
+            try guest.run(.read)
+            let stolen = try guest.stolen()
+            try guest.replaceKeys()
+            #expect(try guest.opened(old[0]) == "one")
+            let after = try #require(try (isWriter ? guest : ada).sealed("after"))
+            #expect(try guest.opened(after) == "after" && ada.opened(after) == "after")
+            #expect(
+                try stolen.opened(old[0], asksServer: false) == "one"
+                    && stolen.opened(after, asksServer: false) == nil)
+            let ring = try #require(guest.kept.known)
+            #expect(try GuestDevice.opened(after, ring, stolen.identity) == nil)
+            #expect(try GuestDevice.opened(after, ring, guest.identity) == "after")
+        }
+    }
+
+    @Test("is boxed to the owner's new keys by the owner's next save, and a guest reads on")
+    func renewedOwner() throws {
+        try takeIn(bob)
+        let link = try ada.link()?.text
+        try ada.replaceKeys()
+        let after = try #require(try ada.sealed("after"))
+        #expect(try bob.opened(after) == "after")
+        // Whoever has the owner's old keys knows the links.
+        #expect(try ada.link()?.text != link)
+    }
+
+    // MARK: Lies
+
+    @Test("gives its keys to nobody by what the server shows of a member that was not seen before")
+    func otherMember() throws {
+        try takeIn(bob)
+        try takeIn(eve)
+        _ = try bob.sealed("word")
+        let forger = try GuestDevice(eve.user, at: desk)
+        let honest = desk.statements[eve.user]
+        desk.statements[eve.user] = forger.signed
+        desk.lie = { $0.renewed = [eve.user] }
+        let count = desk.entries.count
+        let word = try #require(try bob.sealed("word"))
+        #expect(try desk.entries.count == count + 1 && ada.opened(word) == "word")
+        let ring = try #require(ada.kept.known)
+        #expect(try GuestDevice.opened(word, ring, forger.identity) == nil)
+        // Where no entry names what is shown, nobody is known by it.
+        let fresh = try bob.other()
+        guard case .malformed? = fresh.failure(.read) else {
+            Issue.record("a ring is read whose members are not known")
+            return
+        }
+        #expect(fresh.people[eve.user] == nil)
+        desk.statements[eve.user] = honest
+        desk.lie = nil
+        #expect(try fresh.opened(old[0]) == "one")
+        // A ring that took in somebody of that name is none of a device that has seen another.
+        let shown = desk.entries
+        fresh.people[eve.user] = try KnownStatements(
+            forger.signed, of: forger.identity.statement.scope, trust: .seen)
+        fresh.kept = KeptRing()
+        #expect(fresh.failure(.read) == .isStranger(eve.user) && desk.entries == shown)
+    }
+
+    @Test("is given back to a server that lost entries, with the statements of those in them")
+    func restored() throws {
+        try takeIn(bob)
+        let entries = desk.entries
+        try takeIn(eve)
+        let after = try #require(try bob.sealed("after"))
+        desk.entries = entries
+        desk.statements[eve.user] = nil
+        #expect(try bob.opened(after) == "after")
+        #expect(desk.entries.count == 3 && desk.statements[eve.user]?.count == 1)
+        #expect(try eve.opened(after) == "after")
+    }
+
+    @Test("of an earlier life of the zone is not taken")
+    func earlierLife() throws {
+        try takeIn(bob)
+        let entries = desk.entries
+        ada.zone = try RingGuestTests().ada.zone
+        desk.entries = []
+        ada.kept = KeptRing()
+        desk.entries = entries
+        #expect(ada.failure(.share) == .isOver)
+    }
+
+    @Test("of more strangers than a device keeps in mind is none")
+    func manyMembers() throws {
+        try takeIn(bob)
+        desk.lie = { page in page.renewed = (0...KeyLimits.peopleMax).map { "_\($0)" } }
+        guard case .malformed? = ada.failure(.write) else {
+            Issue.record("more members than there can be are asked for")
+            return
+        }
+    }
+}
