@@ -209,11 +209,9 @@ enum RecordsCommands {
         try checkKeys(fields)
         guard !fields.isEmpty else { return [] }
         let scope = try ClientContext.scope(invocation)
-        if scope != .private {
+        if scope == .public {
             throw UsageError(
-                scope == .public
-                    ? "a public database has no encrypted values: leave --public or the encrypted fields out"
-                    : "another user's zone can't have encrypted values yet: leave --owner or the encrypted fields out",
+                "a public database has no encrypted values: leave --public or the encrypted fields out",
                 command: invocation.command)
         }
         return fields

@@ -61,12 +61,17 @@ extension ShareCommands {
                 .notFound, "the share is in another container",
                 hint: "run it again with --container \(metadata.containerIdentifier)")
         }
+        // A link with keys makes those of an account that has none.
+        let hasNoKeys = try await url.fragment == nil ? false : container.encryptionStatus() == .notSetUp
         let share = try await container.accept(metadata)
         let root = metadata.hierarchicalRootRecordID?.recordName
         if invocation.isOn("json") {
             Terminal.print(ShareText.acceptedJSON(share, root: root).line)
         } else {
             for line in ShareText.acceptedLines(share, root: root) { Terminal.print(line) }
+        }
+        if hasNoKeys, try await container.encryptionStatus() == .available {
+            Terminal.printError("brume: \(KeyText.keysWereMade)")
         }
         return .done
     }

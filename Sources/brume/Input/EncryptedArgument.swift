@@ -3,14 +3,15 @@ internal import BrumeModel
 /// Fields that `brume records save` is to encrypt. Their values are in no error.
 enum EncryptedArgument {
     static let note = """
-        An encrypted value opens on the account's devices alone (brume key). --encrypted takes what a field takes, but \
-        references and assets. What stands in a command line can be read by every user of the machine while it runs, \
-        and in the shell's history: --encrypted-file takes a JSON object from a file or the standard input.
+        An encrypted value opens on the devices of the account alone, and of those with whom it is shared (brume \
+        key). --encrypted takes what a field takes, but references and assets. What stands in a command line can be \
+        read by every user of the machine while it runs, and in the shell's history: --encrypted-file takes a JSON \
+        object from a file or the standard input.
         """
 
     static let options = [
         OptionDefinition(
-            "encrypted", "KEY=VALUE", "a field to encrypt, in an own zone", repeats: true, holdsCommas: true),
+            "encrypted", "KEY=VALUE", "a field to encrypt", repeats: true, holdsCommas: true),
         OptionDefinition("encrypted-file", "FILE", "fields to encrypt as a JSON object; -: the standard input"),
     ]
 
