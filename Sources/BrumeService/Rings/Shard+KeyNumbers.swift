@@ -76,8 +76,10 @@ private struct KeyCheck {
     private let caller: Caller
     /// Nil where the zone does not exist for the caller: then they are told that.
     private let incarnation: UInt64?
-    /// What was found last: mostly all values are of one tree.
-    private var last: (header: EncryptedHeader, state: RingHeads.State)?
+    /// What was found of the zone's own ring.
+    private var privateState: RingHeads.State?
+    /// What was found last of a shared tree: mostly all values are of one.
+    private var last: (treeID: EncryptedHeader.TreeID, state: RingHeads.State)?
     /// What was found of shared trees, of which each asks for all members.
     private var treeStates: [EncryptedHeader.TreeID: RingHeads.State] = [:]
     /// Which roots of shared trees have a ring that is open.
@@ -133,18 +135,24 @@ private struct KeyCheck {
         with header: EncryptedHeader, _ incarnation: UInt64
     ) throws(EncryptionRefusal) -> ServiceError? {
         let state: RingHeads.State
-        if let last, last.header.isShared == header.isShared, !header.isShared || last.header.treeID == header.treeID {
+        if !header.isShared, let privateState {
+            state = privateState
+        } else if header.isShared, let last, last.treeID == header.treeID {
             state = last.state
         } else if header.isShared, let found = treeStates[header.treeID] {
             state = found
-            last = (header, state)
+            last = (header.treeID, state)
         } else {
             state = try loaded.ringHeads.state(for: header, inZone: incarnation, of: loaded.database) { [self] root in
                 loaded.database.mayLearn(ofRing: root, inZone: zone, caller)
             }
-            last = (header, state)
-            // A request may name any number of trees that don't exist, which are looked up at no cost.
-            if header.isShared, state != .none { treeStates[header.treeID] = state }
+            if header.isShared {
+                last = (header.treeID, state)
+                // A request may name any number of trees that don't exist, which are looked up at no cost.
+                if state != .none { treeStates[header.treeID] = state }
+            } else {
+                privateState = state
+            }
         }
         switch state {
         case .none: return Self.hasNoRing
