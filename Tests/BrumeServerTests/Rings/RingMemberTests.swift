@@ -32,7 +32,7 @@ struct RingMemberTests {
         #expect(try scene.sequence() == before + 1, "sent again it has no effect")
         let guest = RingGuest(
             user: bob.user, statementHash: accounts.newestHash(of: bob), invitationID: proof.invitationID,
-            proof: proof.proof)
+            proof: proof.proof, mayWrite: true)
         for (peer, zone) in [(ann, scene.notes), (bob, scene.theirs), (scene.cid, scene.theirs)] {
             let page = try peer.ring("list", of: zone)
             #expect(page.guests == (peer === scene.cid ? [] : [guest]), "whoever can't take him in is not told")
