@@ -19,6 +19,7 @@ extension Database {
         if others.isEmpty { return nil }
         var others = others
         if let refusal = refusal(of: others, besideZone: zone, isGuest: isGuest) { throw refusal }
+        if let refusal = guestRefusal(of: others, root: root, inZone: zone) { throw refusal }
         if isGuest || rings.statementBytes > Limits.ringReserveBytes, let refusal = overheadRefusal(quota) {
             throw refusal
         }
@@ -63,9 +64,13 @@ extension Database {
                 isDeleted: false, trees: settleTrees(inZoneAt: index, changing: [type])))
     }
 
-    /// Why statements are not kept beside the rings of a zone, whatever is in them; nil for none.
+    /// Why statements are not kept beside the rings of a zone, which has some, whatever is in them; nil for none.
     func refusal(of others: RingOthers, besideZone zone: UInt64, isGuest: Bool) -> ServiceError? {
         if others.statements.isEmpty { return nil }
+        // What the journal is read with refuses them as well.
+        guard others.statements.allSatisfy({ Names.isUserRecordName($0.user) && $0.user != id.owner }) else {
+            return Self.isNoOthers
+        }
         var known: [String: OtherStatements] = [:]
         var (bytes, newUsers) = (0, 0)
         for new in others.statements {
@@ -79,6 +84,16 @@ extension Database {
         let hasRoom = rings.hasRoom(
             forStatementBytes: bytes, ofNewUsers: newUsers, inZone: zone, isGuest: isGuest)
         return hasRoom ? nil : Self.tooManyStatements
+    }
+
+    /// Why a guest is not kept, room aside, and nothing beside a ring that does not exist; nil where all can be.
+    private func guestRefusal(of others: RingOthers, root: String, inZone zone: UInt64) -> ServiceError? {
+        guard rings.hasRing(ofZone: zone, root: root) else { return Self.hasNoRing }
+        guard let guest = others.guest else { return nil }
+        let hasStatement =
+            rings.statements(of: guest.user, inZone: zone).last > 0
+            || others.statements.contains { $0.user == guest.user }
+        return guest.isWellFormed && guest.user != id.owner && hasStatement ? nil : Self.isNoGuest
     }
 
     /// Keeps what there is room for.
@@ -189,6 +204,12 @@ extension Database {
         } ?? false
     }
 
+    private static let isNoOthers = ServiceError(
+        .invalidArguments, "a statement beside a ring is of no user, or of the zone's owner; send those of its members")
+    private static let isNoGuest = ServiceError(
+        .invalidArguments,
+        "a guest of a ring is a user other than the zone's owner, with a statement there and the hash of one")
+    private static let hasNoRing = ServiceError(.invalidArguments, "there is no ring that a user could ask for")
     private static let tooManyStatements = ServiceError(
         .limitExceeded,
         "beside the rings of a zone there is room for \(Limits.ringStatementsPerUser) statements of a user in"

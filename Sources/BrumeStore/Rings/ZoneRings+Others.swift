@@ -138,7 +138,7 @@ extension ZoneRings {
 
 extension RingGuest {
     /// Whether its parts have the sizes that they have where the server keeps them.
-    fileprivate var isWellFormed: Bool {
+    var isWellFormed: Bool {
         Names.isUserRecordName(user) && statementHash.count == Limits.ringEntryHashBytes
             && (invitationID.isEmpty && proof.isEmpty
                 || invitationID.count == Limits.ringInvitationIDBytes && proof.count == Limits.ringProofBytes)

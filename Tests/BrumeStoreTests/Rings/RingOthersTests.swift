@@ -75,6 +75,42 @@ struct RingOthersTests {
         #expect(database.rings.recounted == database.rings)
     }
 
+    @Test("is of users alone, and beside rings that there are") func refusals() throws {
+        func refusal(_ others: RingOthers, root: String = "") -> ErrorCode? {
+            self.refusal {
+                _ = try database.join(
+                    others, root: root, inZone: 0, isGuest: true, quota: nil, nowMilliseconds: 5)
+            }
+        }
+        func statement(of user: String = Self.user(1)) -> RingOthers {
+            var others = RingOthers()
+            others.statements = [.init(user: user, chain: 1, bytes: Self.statement(1))]
+            return others
+        }
+        #expect(refusal(statement()) == .invalidArguments, "there is no ring")
+        try beginRing()
+        let before = database.rings
+        #expect(refusal(statement(), root: "none") == .invalidArguments)
+        for user in ["", "x", database.id.owner] {
+            #expect(refusal(statement(of: user)) == .invalidArguments)
+            let error = #expect(throws: ServiceError.self) {
+                _ = try database.append(
+                    ringEntry: SharedBytes([4]), number: 2, root: "", zone: .defaultZone, quota: nil,
+                    with: statement(of: user), nowMilliseconds: 1)
+            }
+            #expect(error?.code == .invalidArguments)
+        }
+        for guest in [
+            Self.guest(2), RingGuest(user: Self.user(1), statementHash: [1]),
+            RingGuest(user: Self.user(1), statementHash: Self.guest(1).statementHash, proof: [1]),
+        ] {
+            var others = statement()
+            others.guest = guest
+            #expect(refusal(others) == .invalidArguments)
+        }
+        #expect(database.rings == before)
+    }
+
     @Test("goes with the rings") func going() throws {
         try beginRing()
         try join(1, [Self.statement(1)], guest: Self.guest(1))
