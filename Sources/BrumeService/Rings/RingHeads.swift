@@ -61,6 +61,8 @@ struct RingHeads {
     private var statements: (keys: StatementKeys, last: SharedBytes)?
     /// What the statements of others name.
     var userKeys = RingUserKeys()
+    /// How often others changed which of their keys these are.
+    var selections = RingSelections()
     /// How many members other than the owner were read. When there are too many, all rings are read anew.
     private var memberCount = 0
     /// How often something was read: for tests.
@@ -69,7 +71,7 @@ struct RingHeads {
     /// About what it takes in memory.
     var approximateBytes: Int {
         zonesBytes + (statements?.keys.count ?? 0) * StatementKeys.approximateBytesPerStatement
-            + userKeys.approximateBytes + memberCount * Self.memberBytes
+            + userKeys.approximateBytes + selections.approximateBytes + memberCount * Self.memberBytes
     }
 
     private static let zoneBytes = 1_024

@@ -9,10 +9,20 @@ extension Shard {
         _ request: JoinRingRequest, in loaded: LoadedDatabase, caller: Caller, identity: Identity, share: ClientShare
     ) throws(ServiceError) -> Answer {
         let plan = try plan(request, in: loaded, caller: caller)
+        let entryBytes = loaded.database.rings.entryBytes(ofZone: plan.zone)
+        let isSelecting = !plan.others.selected.isEmpty
+        if isSelecting {
+            let hasRoom = loaded.ringHeads.selections.hasRoom(
+                for: caller.user, inZone: plan.zone, entryBytes: entryBytes)
+            guard hasRoom else { throw Self.tooManySelections }
+        }
         let commit = try loaded.database.join(
             plan.others, root: request.root, inZone: plan.zone, isGuest: plan.isGuest,
             quota: server.quota(of: loaded, for: identity, share.key), nowMilliseconds: wallClockMilliseconds)
         if let commit {
+            if isSelecting {
+                loaded.ringHeads.selections.note(caller.user, inZone: plan.zone, entryBytes: entryBytes)
+            }
             let origin = ChangeOrigin(identity, in: loaded.database.id)
             guard append(commit, to: loaded, origin: origin, by: share) else { throw .databaseLost }
         }
@@ -64,7 +74,7 @@ extension Shard {
             if known != nil { others.guestsGone = [user] }
             return RingJoinPlan(zone: zone, isGuest: false, others: others)
         }
-        let guest = RingGuest(
+        var guest = RingGuest(
             user: user, statementHash: keys.newestHash, invitationID: request.invitationID, proof: request.proof)
         if !guest.proof.isEmpty {
             do throws(EncryptionRefusal) {
@@ -74,9 +84,25 @@ extension Shard {
             } catch {
                 throw Self.proofIsWrong
             }
+        } else if let known, known.statementHash == guest.statementHash, holds(known, in: head) {
+            // A proof is not taken back: with the next one the owner's devices would be told again.
+            guest = known
         }
         if guest != known { others.guest = guest }
         return RingJoinPlan(zone: zone, isGuest: head.member(named: user) == nil, others: others)
+    }
+
+    /// Whether a guest has a proof that an invitation of a ring's last entry bears out.
+    private func holds(_ guest: RingGuest, in head: RingEntry) -> Bool {
+        if guest.proof.isEmpty { return false }
+        do throws(EncryptionRefusal) {
+            try head.check(
+                .init(invitationID: guest.invitationID, proof: guest.proof), ofGuest: guest.user,
+                statementHash: guest.statementHash)
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// The statements of a user beside the rings of a zone; of its owner those of the account.
@@ -132,6 +158,11 @@ extension Shard {
     private static let isNotOwn = ServiceError(
         .invalidArguments,
         "a statement is of another account, container or environment than this connection; send the user's own")
+    private static let tooManySelections = ServiceError(
+        .limitExceeded,
+        "since the last entry of the zone's rings the user went back to an earlier chain of statements"
+            + " \(RingSelections.selectionsMax) times; have a device of the owner's or of a writer's append the next"
+            + " entry, or end the tokens of whoever answers for the account with other keys")
     private static let hasNoStatementBesideRing = ServiceError(
         .invalidArguments, "the ring has no statement of the user; send the user's own, the first in front")
     private static let proofIsWrong = ServiceError(

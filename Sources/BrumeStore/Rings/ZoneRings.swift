@@ -56,6 +56,9 @@ package struct ZoneRings: Equatable, Sendable {
     /// How many rings a zone has.
     package func count(ofZone zone: UInt64) -> Int { zonesByIncarnation[zone]?.rings.count ?? 0 }
 
+    /// The bytes of all entries of a zone's rings: more with each that comes.
+    package func entryBytes(ofZone zone: UInt64) -> Int { zonesByIncarnation[zone]?.entryBytes ?? 0 }
+
     /// The roots of the trees that have rings in a zone, in no order.
     package func roots(ofZone zone: UInt64) -> some Sequence<String> {
         (zonesByIncarnation[zone]?.rings ?? [:]).keys.lazy.filter { !$0.isEmpty }

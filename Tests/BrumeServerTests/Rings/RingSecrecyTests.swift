@@ -156,7 +156,6 @@ struct RingSecrecyTests {
         try scene.join(scene.bob, by: scene.proof(of: scene.bob))
         scene.server.log?.isFull = true
         try scene.join(scene.bob, by: scene.proof(of: scene.bob))
-        #expect(try scene.bob.code { try scene.join(scene.bob) } == .serviceUnavailable)
         #expect(try scene.cid.code { try scene.join(scene.cid) } == .serviceUnavailable)
     }
 
@@ -171,6 +170,46 @@ struct RingSecrecyTests {
         _ = try database.join(others, root: "list", inZone: zone, isGuest: true, quota: nil, nowMilliseconds: 1)
         #expect(try scene.bob.code { try scene.join(scene.bob) } == .internalError)
         #expect(scene.server.core.health(at: scene.server.nowNanoseconds).isDamageFound)
+    }
+
+    @Test("are told once of a guest who has a proof, however often he asks without") func proofs() throws {
+        let scene = try RingScene()
+        let proof = scene.proof(of: scene.bob)
+        try scene.join(scene.bob)
+        try scene.join(scene.bob, by: proof)
+        let before = try scene.sequence()
+        for _ in 0..<3 {
+            try scene.join(scene.bob)
+            try scene.join(scene.bob, by: proof)
+        }
+        #expect(try scene.sequence() == before)
+        #expect(try scene.ann.ring("list", of: scene.notes).guests.map(\.proof) == [proof.proof])
+    }
+
+    @Test("are due and not due by turns so often, until there is another entry") func selections() throws {
+        var scene = try RingScene()
+        let bob = scene.bob
+        try scene.join(bob)
+        try scene.takeIn(bob, by: scene.ann)
+        let former = scene.accounts.signed[bob.user]!
+        try scene.accounts.begin(bob)
+        let chains = [former, scene.accounts.signed[bob.user]!]
+        try scene.join(bob)
+        for number in 0..<RingSelections.selectionsMax {
+            try bob.join("list", in: scene.theirs, statements: chains[number % 2])
+            #expect(try scene.isSaved() == (number % 2 == 0))
+        }
+        let before = try scene.sequence()
+        #expect(try bob.code { try bob.join("list", in: scene.theirs, statements: former) } == .limitExceeded)
+        try scene.join(bob)
+        #expect(try scene.sequence() == before)
+        let member = scene.accounts.member(bob)
+        try scene.append(by: scene.ann) { draft in
+            draft.drop([member.user])
+            draft.members.append(member)
+        }
+        try bob.join("list", in: scene.theirs, statements: former)
+        #expect(try !scene.isSaved())
     }
 
     @Test("are forgotten with the zone, with all that is beside them") func zones() throws {
