@@ -26,6 +26,7 @@ struct RingEntryCheck {
     mutating func run(
         _ statements: [SharedBytes], behind chain: RingChain?, on shard: Shard
     ) throws(ServiceError) {
+        guard entry.members.allSatisfy({ Names.isUserRecordName($0.user) }) else { throw Self.isNoUser }
         let read = try read(statements)
         try take(read.filter { $0.user == entry.author }, on: shard)
         try checkAuthor(on: shard)
@@ -100,7 +101,7 @@ struct RingEntryCheck {
 
     // MARK: Keys
 
-    /// Checks that the entry is signed with its author's newest keys, and boxed to them.
+    /// Checks that the entry is signed with its author's newest keys and boxed to them, and that they may write.
     private mutating func checkAuthor(on shard: Shard) throws(ServiceError) {
         let newest: PublicKeys
         if entry.author == owner {
@@ -181,6 +182,8 @@ struct RingEntryCheck {
         .serverRecordChanged,
         "the entry is boxed to keys of a member that were replaced; fetch the statements that are new, and make another"
             + " one")
+    private static let isNoUser = ServiceError(
+        .invalidArguments, "a member of a ring's entry has no user record name; name users as their own devices do")
     private static let isNoMembers = ServiceError(
         .invalidArguments,
         "a statement that came with the entry is of no member of it, or of another container or environment")

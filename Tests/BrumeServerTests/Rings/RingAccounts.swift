@@ -19,29 +19,31 @@ struct RingAccounts {
     subscript(_ peer: FramePeer) -> Identity { identities[peer.user]! }
 
     /// Gives an account a first identity, or another one as after a reset.
-    mutating func begin(_ peer: FramePeer) throws {
-        let scope = IdentityScope(account: peer.user, container: SteppedServer.container, environment: "development")
+    mutating func begin(_ peer: FramePeer) throws { try begin(user: peer.user) }
+
+    mutating func begin(user: String) throws {
+        let scope = IdentityScope(account: user, container: SteppedServer.container, environment: "development")
         let (identity, signed) = try Identity.first(
             scope: scope, device: KeyPairs(seed: .random()).publicKeys, deviceName: "phone", code: RecoveryCode())
-        self.signed[peer.user] = []
-        take(identity, signed, of: peer)
+        self.signed[user] = []
+        take(identity, signed, of: user)
     }
 
     /// Gives an account new keys, as when a device is lost.
     mutating func replaceKeys(of peer: FramePeer) throws {
         let (identity, signed) = try self[peer].replacingKeys()
-        take(identity, signed, of: peer)
+        take(identity, signed, of: peer.user)
     }
 
     mutating func addDevice(to peer: FramePeer) throws {
         let (identity, signed) = try self[peer].adding(
             device: KeyPairs(seed: .random()).publicKeys, deviceName: "laptop")
-        take(identity, signed, of: peer)
+        take(identity, signed, of: peer.user)
     }
 
-    private mutating func take(_ identity: Identity, _ signed: SignedStatement, of peer: FramePeer) {
-        identities[peer.user] = identity
-        self.signed[peer.user]!.append(SharedBytes(signed.bytes))
+    private mutating func take(_ identity: Identity, _ signed: SignedStatement, of user: String) {
+        identities[user] = identity
+        self.signed[user]!.append(SharedBytes(signed.bytes))
         statements.add(identity.chain)
     }
 

@@ -172,6 +172,23 @@ struct RingSecrecyTests {
         #expect(scene.server.core.health(at: scene.server.nowNanoseconds).isDamageFound)
     }
 
+    @Test("take no member whose name is no user's, whatever statements come along") func names() throws {
+        var scene = try RingScene()
+        for name in ["x", "_" + String(repeating: "A", count: 32), Names.defaultZone] {
+            try scene.accounts.begin(user: name)
+            let hash = scene.accounts.identities[name]!.statement.hash
+            let next = try scene.accounts.next(scene.list, by: scene.ann) { draft in
+                draft.members.append(RingMember(user: name, statementHash: hash, role: .writer))
+            }
+            for statements in [scene.accounts.signed[name]!, []] {
+                let code = try scene.ann.code { try scene.ann.append(next, to: scene.notes, with: statements) }
+                #expect(code == .invalidArguments)
+            }
+        }
+        try scene.append(by: scene.ann)
+        #expect(try scene.isSaved())
+    }
+
     @Test("are told once of a guest who has a proof, however often he asks without") func proofs() throws {
         let scene = try RingScene()
         let proof = scene.proof(of: scene.bob)
