@@ -9,13 +9,15 @@ struct RingEntryCheck {
     private let loaded: LoadedDatabase
     /// The zone's incarnation.
     private let zone: UInt64
+    /// Who brings the entry, whoever made it.
+    private let bringer: String
     private var intake: RingStatementIntake
 
     private var entry: RingEntry { signed.entry }
     private var owner: String { loaded.database.id.owner }
 
-    init(_ signed: SignedRingEntry, in loaded: LoadedDatabase, zone: UInt64) {
-        (self.signed, self.loaded, self.zone) = (signed, loaded, zone)
+    init(_ signed: SignedRingEntry, in loaded: LoadedDatabase, zone: UInt64, broughtBy bringer: String) {
+        (self.signed, self.loaded, self.zone, self.bringer) = (signed, loaded, zone, bringer)
         intake = RingStatementIntake(in: loaded, zone: zone)
     }
 
@@ -128,6 +130,13 @@ struct RingEntryCheck {
             let isNewest = try author.map { author throws(ServiceError) in try areNewest(author, on: shard) } ?? true
             throw isNewest ? Shard.refusal(ofRingEntry: error) : Self.statementIsOld
         }
+        // The last entry still names whoever left or may only read now. Whoever forged the entry is not told. The
+        // owner's devices give back what they have of former writers: nobody could go on from there otherwise.
+        if entry.author != owner, bringer != owner,
+            !loaded.database.mayWrite(entry.author, inRing: entry.ring.root ?? "", ofZone: zone)
+        {
+            throw Self.mayNotWrite
+        }
         // Of a device that was added since, nobody has to know: the keys are the same.
         guard let author, try areNewest(author, on: shard) else { throw Self.statementIsOld }
     }
@@ -182,6 +191,10 @@ struct RingEntryCheck {
         .serverRecordChanged,
         "the entry is boxed to keys of a member that were replaced; fetch the statements that are new, and make another"
             + " one")
+    private static let mayNotWrite = ServiceError(
+        .permissionFailure,
+        "the entry's author takes part no more, or may only read: have a device of the owner's or of a writer's make"
+            + " the next entry")
     private static let isNoUser = ServiceError(
         .invalidArguments, "a member of a ring's entry has no user record name; name users as their own devices do")
     private static let isNoMembers = ServiceError(

@@ -35,7 +35,7 @@ extension Shard {
         let refusal = database.refusal(
             ofRingEntry: request.entry, number: number, root: root, in: ring, quota: quota, takesKeys: takesKeys)
         if let refusal { throw refusal }
-        var check = RingEntryCheck(signed, in: loaded, zone: incarnation)
+        var check = RingEntryCheck(signed, in: loaded, zone: incarnation, broughtBy: caller.user)
         try check.run(request.statements, behind: chain, on: self)
         if !root.isEmpty {
             // Whoever made the entry learns no more of the zone's ring than its owner, who alone names another key.

@@ -189,6 +189,33 @@ struct RingSecrecyTests {
         #expect(try scene.isSaved())
     }
 
+    @Test("take no entry of an author who left or may only read, but for what the owner gives back")
+    func formerAuthors() throws {
+        let scene = try RingScene()
+        let (ann, bob, cid, accounts) = (scene.ann, scene.bob, scene.cid, scene.accounts)
+        let url = try ann.shareZone("whole", with: [bob.user, cid.user])
+        for peer in [bob, cid] { try peer.accept(url) }
+        let (whole, theirs) = (ZoneID(name: "whole"), ann.theirs("whole"))
+        let first = try accounts.begun(by: ann, zone: "whole")
+        try ann.append(first, to: whole)
+        let second = try accounts.next(first, by: ann) { $0.members.append(accounts.member(bob)) }
+        try ann.append(second, to: whole, with: accounts.signed[bob.user]!)
+        let third = try accounts.next(second, by: bob)
+        _ = try ann.changeShare(of: "whole", .inviting([bob.user], permission: .readOnly))
+        for peer in [bob, cid] {
+            #expect(try peer.code { try peer.append(third, to: theirs) } == .permissionFailure)
+        }
+        _ = try ann.changeShare(of: "whole", .inviting([bob.user]))
+        try cid.append(third, to: theirs)
+        let fourth = try accounts.next(third, by: bob)
+        _ = try ann.changeShare(of: "whole", .removing([bob.user]))
+        #expect(try cid.code { try cid.append(fourth, to: theirs) } == .permissionFailure)
+        try cid.append(third, to: theirs)
+        #expect(try ann.ring(of: whole).last == 3 && ann.ring(of: whole).departed == [bob.user])
+        try ann.append(fourth, to: whole)
+        #expect(try ann.ring(of: whole).last == 4)
+    }
+
     @Test("are told once of a guest who has a proof, however often he asks without") func proofs() throws {
         let scene = try RingScene()
         let proof = scene.proof(of: scene.bob)
