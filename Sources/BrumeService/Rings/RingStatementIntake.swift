@@ -146,11 +146,10 @@ struct RingStatementIntake {
         begun.allSatisfy { id in hash(id.user).map { keys[id.user]![id.index].has($0) } ?? false }
     }
 
-    /// Makes the chain of a user's last statement the one of their keys.
+    /// Makes the chain of a user's last statement the one of their keys, also where another one begins before it: sent
+    /// again, the same statements change nothing.
     mutating func selectLastChain(of user: String) {
-        guard let chain = lastChain[user], chain <= kept(of: user).chainCount, chain != kept(of: user).current,
-            !begun.contains(where: { $0.user == user })
-        else { return }
+        guard let chain = lastChain[user], chain != currentNumber(of: user) else { return }
         others.selected.append((user, chain))
     }
 

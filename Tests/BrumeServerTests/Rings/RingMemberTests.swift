@@ -220,6 +220,25 @@ struct RingMemberTests {
             try scene.bob.code { try scene.bob.join("list", in: scene.theirs, statements: fifth) } == .limitExceeded)
     }
 
+    @Test("take the keys of whichever chain the last statement is of, however often it is said") func mixed() throws {
+        var scene = try RingScene()
+        try scene.join(scene.bob)
+        try scene.takeIn(scene.bob, by: scene.ann)
+        var rival = scene.accounts
+        try rival.begin(scene.bob)
+        let both = rival.signed[scene.bob.user]! + scene.accounts.signed[scene.bob.user]!
+        let before = try scene.sequence()
+        for _ in 0..<2 {
+            try scene.bob.join("list", in: scene.theirs, statements: both)
+            #expect(try scene.isSaved() && scene.ann.ring("list", of: scene.notes).guests.isEmpty)
+        }
+        try scene.bob.join("list", in: scene.theirs, statements: both.reversed())
+        let after = try scene.sequence()
+        try scene.bob.join("list", in: scene.theirs, statements: both.reversed())
+        #expect(try scene.sequence() == after && after > before)
+        #expect(try !scene.isSaved() && scene.ann.ring("list", of: scene.notes).guests.map(\.user) == [scene.bob.user])
+    }
+
     @Test("refuse statements of others, and such that do not follow those that are kept") func order() throws {
         var scene = try RingScene()
         let bob = scene.bob
