@@ -34,6 +34,16 @@ extension Share {
         shown = !changesFields && isShownToAll(as: former) ? former.shown ?? change() : nil
     }
 
+    /// Has those who don't manage the share find it at another place, with the change that they know: what it belongs
+    /// to changed for them, and the share comes again. Returns false where they are told of the record's own.
+    package mutating func move(shownTo position: ChangePosition) -> Bool {
+        guard let known = shown else { return false }
+        shown = ShownChange(
+            position: position, changeTag: known.changeTag, modifier: known.modifier,
+            modifiedMilliseconds: known.modifiedMilliseconds)
+        return true
+    }
+
     /// The change that a viewer is told is the last one; nil for the record's own.
     package func shown(to viewer: Viewer) -> ShownChange? {
         if case .manager = viewer { nil } else { shown }

@@ -28,6 +28,9 @@ struct CommitBuilder: ~Copyable {
         return ChangePosition(sequence: sequence, index: positions)
     }
 
+    /// The same, without taking it.
+    var upcomingPosition: ChangePosition { ChangePosition(sequence: sequence, index: positions) }
+
     /// Reserves room for so many more changes.
     mutating func expect(_ count: Int) {
         changes.reserveCapacity(changes.count + count)

@@ -1,4 +1,5 @@
 package import BrumeModel
+internal import BrumeRecord
 
 /// What a private database keeps beside the rings of a zone of users who do not own it: which keys they have, and who
 /// asks to be taken in.
@@ -48,15 +49,24 @@ extension Database {
 
     /// Has devices fetch the root of what a ring is of, or the zone's share, which stays as it is: so they hear that
     /// something changed for them in the ring.
-    func touch(_ root: String, inZone zone: UInt64, into builder: inout CommitBuilder) {
+    ///
+    /// - Parameter tellsAll: Whether those are told as well who don't manage the zone's share, also where they are not
+    ///   shown its last changes.
+    func touch(_ root: String, inZone zone: UInt64, tellsAll: Bool = false, into builder: inout CommitBuilder) {
         guard let index = zoneIndexOfIncarnation[zone],
             let slot = zoneStates[index].liveSlot(of: root.isEmpty ? Names.zoneShare : root)
         else { return }
         let record = zoneStates[index][slot]
         let type = record.type
+        var bytes = SharedBytes(record.bytes.array)
+        if tellsAll, var share = record.sharing?.decodedShare, share.move(shownTo: builder.upcomingPosition),
+            let moved = try? StoredRecord.resharing(bytes, SharingPart(storedShare: ShareCoder.encode(share)), { _ in })
+        {
+            bytes = SharedBytes(moved)
+        }
         put(
-            SharedBytes(record.bytes.array), marks: record.marks, replacing: slot, references: .none,
-            inZoneAt: index, of: zone, into: &builder)
+            bytes, marks: record.marks, replacing: slot, references: .none, inZoneAt: index, of: zone,
+            into: &builder)
         noteChange(inZoneAt: index, isNewEntry: false)
         builder.touch(
             TouchedZone(

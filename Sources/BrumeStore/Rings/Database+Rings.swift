@@ -57,7 +57,7 @@ extension Database {
         builder.append(.ringEntry(zone: incarnation, root: root, number: number, kept))
         put(others, zone: incarnation, root: root, into: &builder)
         // Those who were taken in can open what they have fetched in vain.
-        if !others.guestsGone.isEmpty { touch(root, inZone: incarnation, into: &builder) }
+        if !others.guestsGone.isEmpty { touch(root, inZone: incarnation, tellsAll: true, into: &builder) }
         return finish(builder, nowMilliseconds: nowMilliseconds)
     }
 

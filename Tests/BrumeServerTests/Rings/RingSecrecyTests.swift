@@ -121,6 +121,36 @@ struct RingSecrecyTests {
         #expect(try bob.ring(of: theirs).departed == [dan.user], "he has not accepted either")
     }
 
+    @Test("of a whole shared zone tell those who were taken in, also after somebody else was invited") func news()
+        throws
+    {
+        let scene = try RingScene()
+        let (ann, bob, cid) = (scene.ann, scene.bob, scene.cid)
+        let url = try ann.shareZone("whole", with: [bob.user])
+        let (whole, theirs) = (ZoneID(name: "whole"), ann.theirs("whole"))
+        let zone = try scene.accounts.begun(by: ann, zone: "whole")
+        try ann.append(zone, to: whole)
+        try bob.accept(url)
+        // He is not shown that the share changed.
+        var edit = ShareEdit()
+        edit.puts = [.init(id: "cid", invitee: .user(cid.user), permission: .readOnly)]
+        _ = try ann.changeShare(of: "whole", edit)
+        try bob.join(in: theirs, statements: scene.accounts.signed[bob.user]!)
+        let before = try bob.changes(of: theirs)
+        let (zones, tag) = (try bob.sharedChanges(), before.records[0].system.changeTag)
+        #expect(try bob.changes(of: theirs, since: before.token).records.isEmpty)
+        let both = try scene.accounts.next(zone, by: ann) { $0.members.append(scene.accounts.member(bob)) }
+        try ann.append(both, to: whole)
+        #expect(try bob.sharedChanges(since: zones.token).changed == [theirs])
+        let after = try bob.changes(of: theirs, since: before.token)
+        #expect(after.records.map(\.system.changeTag) == [tag], "the share is as he knows it, and comes again")
+        #expect(try bob.changes(of: theirs, since: after.token).records.isEmpty)
+        // What he is not shown stays where he has it.
+        edit.puts = [.init(id: "dan", invitee: .user(scene.dan.user), permission: .readOnly)]
+        _ = try ann.changeShare(of: "whole", edit)
+        #expect(try bob.changes(of: theirs, since: after.token).records.isEmpty)
+    }
+
     @Test("are not asked to take in somebody who went") func guestsWhoWent() throws {
         let scene = try RingScene()
         for peer in [scene.bob, scene.cid] { try scene.join(peer) }
