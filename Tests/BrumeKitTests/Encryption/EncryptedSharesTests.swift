@@ -208,6 +208,39 @@ struct EncryptedSharesTests {
         }
     }
 
+    @Test("in records that leave a shared tree stay open for the owner, and are gone for guests")
+    func leaving() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let (root, _, url) = try await shared("secret", by: ada)
+        let zoneID = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let database = ada.privateCloudDatabase
+        func below(_ parent: CKRecord, _ name: String) -> CKRecord {
+            let record = CKRecord(
+                recordType: "Page", recordID: CKRecord.ID(recordName: name, zoneID: root.recordID.zoneID))
+            record.encryptedValues["text"] = name
+            record.setParent(parent)
+            return record
+        }
+        let item = below(root, "item")
+        let deep = below(item, "deep")
+        _ = try await database.modifyRecords(saving: [item, deep], deleting: [])
+        let ring = ZoneRingID(zone: "Diary", root: "root")
+        let id = CKRecord.ID(recordName: "deep", zoneID: zoneID)
+        #expect(try await text(id, on: bob) == "deep")
+        let other = CKRecord(
+            recordType: "Page", recordID: CKRecord.ID(recordName: "other", zoneID: root.recordID.zoneID))
+        try await database.save(other)
+        item.setParent(other)
+        try await database.save(item)
+        #expect(ada.core.account.encryptedZones.knownKeys(ring) != nil)
+        for name in ["item", "deep"] {
+            let id = CKRecord.ID(recordName: name, zoneID: root.recordID.zoneID)
+            #expect(try await text(id, on: ada, isOwner: true) == name)
+        }
+        #expect(await code { try await bob.sharedCloudDatabase.record(for: id) } == .unknownItem)
+    }
+
     @Test("of an app that encrypts nothing are none: its shares have plain URLs, and no ring")
     func plainShare() async throws {
         let (ada, bob) = (device(0), device(1))

@@ -83,25 +83,32 @@ extension CKDatabase {
         let roots = try await roots(
             of: ofTrees.map { ($0.record.system.name, $0.record.system.parent) }, zoneID, account, options)
         let trees = account.encryptedZones.trees(zone)
-        let place =
-            databaseScope == .private
-            ? try await account.encryptedZones.keysForReading(zone, upTo: 1, for: account, options)?.place : nil
-        for (record, number) in ofTrees {
-            let root = roots[record.system.name] ?? record.system.name
-            guard databaseScope == .private else {
+        guard databaseScope == .private else {
+            for (record, number) in ofTrees {
+                let root = roots[record.system.name] ?? record.system.name
                 if trees.isShared(root) {
                     need(ZoneRingID(owner: zone.owner, zone: zone.zone, root: root), number)
                 } else {
                     need(zone, record.newestKeyNumbers.isPrivate)
                 }
-                continue
             }
-            // What was encrypted in a share that has ended keeps its tree.
-            let ids = record.sharedTreeIDs
-            let path = trees.path(of: record.system.name, parent: record.system.parent)
-            let others = trees.sharedRoots.union(account.encryptedZones.knownRoots(zone))
-            for root in Set(path).union(others).union([root]) {
-                guard let place, ids.contains(Tree(place: place, root: root, kind: .isShared).id) else { continue }
+            return needs
+        }
+        let keys = try await account.encryptedZones.keysForReading(zone, upTo: 1, for: account, options)
+        guard let place = keys?.place else { return needs }
+        func id(_ root: String) -> [UInt8] { Tree(place: place, root: root, kind: .isShared).id }
+        // What was encrypted in a share that has ended, or in a tree that the record has left, keeps its key.
+        let known = trees.sharedRoots.union(account.encryptedZones.knownRoots(zone))
+        let rootOfTree = Dictionary(known.map { (id($0), $0) }) { first, _ in first }
+        for (record, number) in ofTrees {
+            var ids = record.sharedTreeIDs
+            for tree in ids {
+                guard let root = rootOfTree[tree] else { continue }
+                need(ZoneRingID(zone: zone.zone, root: root), number)
+                ids.remove(tree)
+            }
+            if ids.isEmpty { continue }
+            for root in trees.path(of: record.system.name, parent: record.system.parent) where ids.contains(id(root)) {
                 need(ZoneRingID(zone: zone.zone, root: root), number)
             }
         }
