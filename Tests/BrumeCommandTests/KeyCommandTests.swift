@@ -198,7 +198,6 @@ struct KeyCommandTests {
         let save = ["records", "save", "Notes", "x", "--type", "T"]
         for (words, text) in [
             (["--encrypted", "a=hidden1", "--public"], "public database"),
-            (["--encrypted", "a=hidden1", "--owner", "_" + String(repeating: "0", count: 32)], "--owner"),
             (["--encrypted", "hidden1"], "key:type=value"),
             (["--encrypted", "a:int64=hidden1"], "none of its type"),
             (["--encrypted", "a:list=[hidden1]"], "none of its type"),
@@ -219,6 +218,10 @@ struct KeyCommandTests {
             expect(.usage, text, run)
             #expect(!run.errors.contains("hidden1"), "\(run.errors)")
         }
+        let stranger = ["--encrypted", "a=hidden1", "--owner", "_" + String(repeating: "0", count: 32)]
+        let run = try CommandRun(save + stranger, environment: server.environment(), in: server.folder)
+        expect(.notFound, "takes part in no such zone", run)
+        #expect(!run.errors.contains("hidden1"), "\(run.errors)")
         #expect(try server.run("key", "--json").output == ["{\"status\":\"notSetUp\"}"])
     }
 
