@@ -34,7 +34,7 @@ package struct RingPage: Equatable, Sendable {
     package var entries: [SharedBytes]
     /// The number of the last one that there is; 0 where there is none.
     package var last: UInt32
-    /// Who waits to be taken in.
+    /// The users who wait to be taken in.
     package var guests: [RingGuest]
     /// Members of the last entry who take part no more in what the ring is of.
     package var departed: [String]
@@ -56,9 +56,9 @@ package struct RingPage: Equatable, Sendable {
 package struct RingGuest: Equatable, Sendable {
     /// The user record name.
     package var user: String
-    /// Of the user's newest statement beside the rings.
+    /// The hash of the user's newest statement beside the rings.
     package var statementHash: [UInt8]
-    /// Of the link that the user had; empty where there was none.
+    /// The id of the invitation whose link the user had; empty where there was none.
     package var invitationID: [UInt8]
     /// That the user had the link, which devices check; or empty.
     package var proof: [UInt8]
@@ -83,7 +83,7 @@ package struct JoinRingRequest: Equatable, Sendable {
     package var root: String
     /// Signed, in their order.
     package var statements: [SharedBytes]
-    /// Of the link that the caller had; empty where there was none.
+    /// The id of the invitation whose link the caller had; empty where there was none.
     package var invitationID: [UInt8]
     /// That the caller had the link; or empty.
     package var proof: [UInt8]

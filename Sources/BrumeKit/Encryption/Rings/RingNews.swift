@@ -3,7 +3,7 @@ internal import BrumeModel
 /// What a server says that the next entry of a ring has to take into account. Dropping follows its word; taking in
 /// needs a proof.
 struct RingNews: Sendable {
-    /// Who waits to be taken in.
+    /// The users who wait to be taken in.
     var guests: [RingGuest] = []
     /// Members who take part no more in what the ring is of.
     var departed: [String] = []

@@ -29,7 +29,7 @@ struct RingPeople: Sendable {
     struct Met: Sendable {
         /// All chains of their statements: of those who began anew the former ones, too, which entries may name.
         var all: [KnownStatements] = []
-        /// Of each user the one that counts.
+        /// The one chain of each user that counts.
         var known: [KnownStatements] = []
         /// Those of whom the server shows others than this device knows, or none that hold.
         var strangers: Set<String> = []

@@ -3,8 +3,8 @@ internal import BrumeModel
 
 /// What a server shows of a ring, beside what this device knows.
 extension ZoneRingStateMachine {
-    /// Whose statements have to be known before the entries can be checked, or the next one made, and which of them are
-    /// named.
+    /// The users whose statements have to be known before the entries can be checked, or the next one made, and the
+    /// hashes of those that are named.
     func usersToMeet(_ fetch: RingFetch) -> (users: [String], hashes: Set<[UInt8]>) {
         guard let place = fetch.shown.first?.entry.ring.place else { return ([], []) }
         var users = Set(fetch.news.renewed)
