@@ -19,9 +19,9 @@ extension RingEntry {
         guard let invitation = invitations.first(where: { $0.id == invitationID }), AccountName.isValid(user) else {
             return nil
         }
-        let message = LinkSecret.joinMessage(
-            ring: ring, invitationID: invitationID, guest: user, statementHash: statementHash)
-        guard (try? Signature.check(proof, of: message, by: invitation.keys.signing)) != nil else { return nil }
+        guard (try? invitation.check(proof, ofGuest: user, statementHash: statementHash, ring: ring)) != nil else {
+            return nil
+        }
         return RingMember(
             user: user, statementHash: statementHash,
             role: wantedRole.isAtMost(invitation.role) ? wantedRole : invitation.role,

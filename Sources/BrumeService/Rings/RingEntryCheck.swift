@@ -9,7 +9,7 @@ struct RingEntryCheck {
     private let loaded: LoadedDatabase
     /// The zone's incarnation.
     private let zone: UInt64
-    /// Who brings the entry, whoever made it.
+    /// The user whose request has the entry, which need not be its author.
     private let bringer: String
     private var intake: RingStatementIntake
 
@@ -137,7 +137,7 @@ struct RingEntryCheck {
         {
             throw Self.mayNotWrite
         }
-        // Of a device that was added since, nobody has to know: the keys are the same.
+        // A device that was added since leaves the keys as they were, so the entry may name the statement before.
         guard let author, try areNewest(author, on: shard) else { throw Self.statementIsOld }
     }
 

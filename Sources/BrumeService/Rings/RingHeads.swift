@@ -105,7 +105,7 @@ struct RingHeads {
         let isNewest = try keys(of: database.statements)?.areNewest(ofStatement: head.ownerStatementHash) ?? false
         guard isNewest else { return .due }
         for member in head.others {
-            // Who takes part changes without the entry.
+            // Users come to a share and leave it while the entry stays.
             guard database.takesPart(member.user, inRing: root, ofZone: zone),
                 try userKeys.areNewest(
                     ofStatement: member.statementHash, of: member.user, inZone: zone, database.rings)

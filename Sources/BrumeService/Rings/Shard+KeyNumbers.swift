@@ -178,7 +178,7 @@ private struct KeyCheck {
         detail: .keysChanged)
     private static let isDue = ServiceError(
         .accountTemporarilyUnavailable,
-        "since the ring's last entry keys of a member were replaced, or a member takes part no more: fetch the ring, have"
-            + " a device of the owner's or of a writer's append the next entry, encrypt again, and save again",
+        "since the ring's last entry keys of a member were replaced, or a member takes part no more: fetch the ring,"
+            + " have a device of the owner's or of a writer's append the next entry, encrypt again, and save again",
         detail: .keysChanged)
 }

@@ -19,9 +19,9 @@ package struct RingOthers: Equatable, Sendable {
     package var statements: [Statement] = []
     /// Earlier chains that are those of users' keys again.
     package var selected: [(user: String, chain: UInt32)] = []
-    /// Who asks to be taken into the ring.
+    /// The user who asks to be taken into the ring.
     package var guest: RingGuest?
-    /// Who asks no more.
+    /// The users who ask no more.
     package var guestsGone: [String] = []
 
     package init() {}

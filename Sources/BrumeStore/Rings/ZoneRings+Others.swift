@@ -15,7 +15,7 @@ extension ZoneRings {
         zonesByIncarnation[zone]?.guests[root]?[user]
     }
 
-    /// Who asks to be taken into a ring, in the order of their names.
+    /// The users who ask to be taken into a ring, in the order of their names.
     package func guests(ofZone zone: UInt64, root: String) -> [RingGuest] {
         (zonesByIncarnation[zone]?.guests[root] ?? [:]).values.sorted { $0.user < $1.user }
     }

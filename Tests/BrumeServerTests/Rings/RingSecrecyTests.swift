@@ -8,7 +8,7 @@ import Testing
 @testable import BrumeServer
 @testable import BrumeService
 
-/// Who learns what of rings, and what they may cost their owner.
+/// What each user learns of rings, and what they may cost their owner.
 @Suite("Rings of others", .timeLimit(.minutes(1)))
 struct RingSecrecyTests {
     private let coder = MessageCoder()
@@ -52,7 +52,7 @@ struct RingSecrecyTests {
             #expect(try answers(to: bob, about: root, in: scene.theirs, scene) == absent, "\(root)")
         }
         #expect(try scene.ann.ring("other", of: scene.notes).last == 1 && scene.ann.ring(of: scene.notes).last == 1)
-        // Who takes part in nothing hears the same of every zone.
+        // A user who takes part in nothing hears the same of every zone.
         let missing = ZoneID(name: "missing", owner: scene.ann.user)
         let nobodys = ZoneID(name: "notes", owner: "_" + String(repeating: "7", count: 32))
         let strange = try answers(to: dan, about: "list", in: missing, scene)

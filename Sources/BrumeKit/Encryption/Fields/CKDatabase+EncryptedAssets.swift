@@ -60,8 +60,8 @@ extension CKDatabase {
         }
         throw CKError.withoutKeys(
             "no file is saved plain here (encryptsAssets), and this device does not have the encryption keys of zone "
-                + "\(zoneID.zoneName.quotedName), which somebody else shares: open the share's whole link, or fetch its "
-                + "records once the owner has handed on the keys")
+                + "\(zoneID.zoneName.quotedName), which somebody else shares: open the share's whole link, or fetch "
+                + "its records once the owner has handed on the keys")
     }
 
     /// Whether a file is uploaded encrypted before anything is known of the record that it is for. In the shared

@@ -45,9 +45,9 @@ extension ZoneRingFailure {
                     + "another zone")
         case .isNoMember:
             CKError.withoutKeys(
-                "this account does not have \(zone) yet: a device of its owner's hands them on the next time that it fetches "
-                    + "what is shared; where the share was accepted without the whole link, open that, and where that "
-                    + "changes nothing, ask the owner for the newest one")
+                "this account does not have \(zone) yet: a device of its owner's hands them on the next time that it "
+                    + "fetches what is shared; where the share was accepted without the whole link, open that, and where "
+                    + "that changes nothing, ask the owner for the newest one")
         case .isDue:
             CKError.withoutKeys(
                 "somebody left, or has new keys, since \(zone) were made, and this account may not make others: try "
