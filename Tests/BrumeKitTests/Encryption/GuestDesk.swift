@@ -7,6 +7,10 @@ import BrumeModel
 final class GuestDesk {
     static let (container, environment) = ("iCloud.test", "development")
 
+    static func scope(of user: String) -> IdentityScope {
+        IdentityScope(account: user, container: container, environment: environment)
+    }
+
     let owner = "_ada"
     let zone = "Diary"
     /// The record name of the tree's root; empty for the zone's own ring.
@@ -17,7 +21,7 @@ final class GuestDesk {
     /// Those of users who began anew.
     var formerStatements: [String: [SignedStatement]] = [:]
     var guests: [String: RingGuest] = [:]
-    /// Who takes part in the share.
+    /// The users who take part in the share.
     var participants: Set<String> = []
     /// Those of them who may change records.
     var writers: Set<String> = []

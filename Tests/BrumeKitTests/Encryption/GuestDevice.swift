@@ -9,8 +9,9 @@ final class GuestDevice {
 
     let user: String
     private let desk: GuestDesk
-    private(set) var identity: Identity
-    private(set) var signed: [SignedStatement]
+    private(set) var account: Person
+    var identity: Identity { account.identity }
+    var signed: [SignedStatement] { account.signed }
     var kept = KeptRing()
     var people: [String: KnownStatements] = [:]
     /// Those whom it has met since it began to look.
@@ -22,25 +23,16 @@ final class GuestDevice {
 
     init(_ user: String, at desk: GuestDesk) throws {
         (self.user, self.desk) = (user, desk)
-        let scope = IdentityScope(account: user, container: GuestDesk.container, environment: GuestDesk.environment)
-        let made = try Identity.first(
-            scope: scope, device: KeyPairs(seed: .random()).publicKeys, deviceName: "", code: RecoveryCode())
-        (identity, signed) = (made.identity, [made.signed])
+        account = try Person(user, GuestDesk.scope(of: user))
         if user == desk.owner { desk.statements[user] = signed }
     }
 
     /// Another device of the account that has the identity as it is now, and nothing else.
     func other() throws -> GuestDevice {
         let device = try GuestDevice(user, at: desk)
-        (device.identity, device.signed) = (identity, signed)
-        desk.statements[user] = user == desk.owner ? signed : desk.statements[user]
+        device.account = account
+        if user == desk.owner { desk.statements[user] = signed }
         return device
-    }
-
-    /// The same account as another device's, which keeps nothing.
-    func taking(_ other: GuestDevice) -> GuestDevice {
-        (identity, signed) = (other.identity, other.signed)
-        return self
     }
 
     /// Somebody who has all that the device has now.
@@ -52,9 +44,7 @@ final class GuestDevice {
 
     /// Gives the account other keys, as after a device was lost.
     func replaceKeys() throws {
-        let next = try identity.replacingKeys(code: RecoveryCode())
-        identity = next.identity
-        signed.append(next.signed)
+        try account.replaceKeys()
         if user == desk.owner { desk.statements[user] = signed }
     }
 
@@ -83,11 +73,16 @@ final class GuestDevice {
             case .fetch(let number): action = machine.pageCame(try desk.page(after: number))
             case .meet(let users, let hashes):
                 var strangers: Set<String> = []
-                for user in users where !meet(user, hashes) { strangers.insert(user) }
-                let former = users.compactMap { desk.formerStatements[$0] }.compactMap {
-                    try? KnownStatements($0, of: $0[0].statement.scope, trust: .seen)
+                var all: [KnownStatements] = []
+                for user in users {
+                    guard let meeting = meet(user, hashes) else {
+                        strangers.insert(user)
+                        continue
+                    }
+                    all += meeting.others + [meeting.person]
+                    met[user] = meeting.person
                 }
-                action = machine.met(former + users.compactMap { people[$0] ?? met[$0] }, strangers: strangers)
+                action = machine.met(all, strangers: strangers)
             case .append(let entry, let statements):
                 let isTaken = try desk.append(entry, statements)
                 action = isTaken ? machine.appended() : machine.appendRefused()
@@ -110,21 +105,17 @@ final class GuestDevice {
         }
     }
 
-    private func meet(_ user: String, _ hashes: Set<[UInt8]>) -> Bool {
-        guard let shown = desk.statements[user] else { return false }
-        let scope = IdentityScope(account: user, container: GuestDesk.container, environment: GuestDesk.environment)
-        if var known = people[user] {
-            switch try? known.meet(shown) {
-            case .same, .extended, .behind: people[user] = known
-            case .forked, nil: return false
-            }
-        } else {
-            guard let known = try? KnownStatements(shown, of: scope, trust: .seen),
-                hashes.contains(where: { known.chain.statement(of: $0) != nil })
-            else { return false }
-            met[user] = known
-        }
-        return true
+    private func meet(_ user: String, _ hashes: Set<[UInt8]>) -> ShownStatements.Meeting? {
+        let shown = (desk.formerStatements[user] ?? []) + (desk.statements[user] ?? [])
+        return ShownStatements(shown, of: GuestDesk.scope(of: user)).meet(
+            people[user], named: hashes, isOwner: user == desk.owner)
+    }
+
+    /// Asks for the keys of another desk's ring by a link, as a server can do that has the account's statements.
+    func join(_ other: GuestDesk, by link: LinkFragment?) throws {
+        let guest = try GuestDevice(user, at: other)
+        guest.account = account
+        try guest.run(.join(link))
     }
 
     func failure(_ goal: Machine.Goal) -> ZoneRingFailure? {

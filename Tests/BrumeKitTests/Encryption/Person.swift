@@ -27,6 +27,11 @@ struct Person {
         try KnownStatements(signed, of: scope, trust: trust)
     }
 
+    /// The keys of a zone of the account's own, which has just begun its ring.
+    func begun(zone: String) throws -> RingKeys {
+        RingKeys(try begin(RingPlace(owner: scope.account, zone: zone)), of: identity)
+    }
+
     /// A ring that the account begins in a zone of its own.
     func begin(_ ring: RingPlace) throws -> KnownRing {
         var statements = StatementDirectory()

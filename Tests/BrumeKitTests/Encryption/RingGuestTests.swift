@@ -129,8 +129,8 @@ struct RingGuestTests {
         #expect(bob.kept.known == nil && bob.people.isEmpty)
         try bob.run(.join(link))
         try ada.run(.write)
-        let carol = try GuestDevice(bob.user, at: desk).taking(bob)
-        #expect(carol.failure(.join(stranger)) == .isOfAnotherOwner && carol.kept.known == nil)
+        let fresh = try bob.other()
+        #expect(fresh.failure(.join(stranger)) == .isOfAnotherOwner && fresh.kept.known == nil)
     }
 
     @Test("lets a guest without the link wait, who comes in by it later")
@@ -282,6 +282,41 @@ struct RingGuestTests {
             forger.signed, of: forger.identity.statement.scope, trust: .seen)
         fresh.kept = KeptRing()
         #expect(fresh.failure(.read) == .isStranger(eve.user) && desk.entries == shown)
+    }
+
+    @Test("of an owner whom a device knows is no ring that another of the name began, whatever is shown beside")
+    func otherOwnersRing() throws {
+        try takeIn(bob)
+        _ = try bob.sealed("word")
+        let known = bob.kept.known
+        // A server has all that it takes: an identity of the owner's name, and the guest's statements.
+        let forged = GuestDesk(root: desk.root)
+        let forger = try GuestDevice(desk.owner, at: forged)
+        forger.zone = try forger.account.begun(zone: desk.zone)
+        try forger.run(.share)
+        forged.participants = [bob.user]
+        forged.writers = [bob.user]
+        try bob.join(forged, by: forger.link())
+        try forger.run(.write)
+        #expect(forged.entries.count == 2)
+        desk.entries = forged.entries
+        desk.formerStatements[desk.owner] = ada.signed
+        desk.statements[desk.owner] = forger.signed
+        #expect(bob.failure(.write) != nil && bob.failure(.read) != nil)
+        #expect(
+            bob.kept.known?.chain.head.hash == known?.chain.head.hash && bob.people[desk.owner]?.signed == ada.signed)
+    }
+
+    @Test("that a server has lost, and takes no more of, ends in an error where nobody can begin it anew")
+    func lost() throws {
+        try takeIn(bob)
+        try ada.replaceKeys()
+        _ = try ada.sealed("word")
+        (desk.entries, desk.refusesFormerKeys) = ([], true)
+        for zone in [ada.zone, nil] {
+            ada.zone = zone
+            #expect(ada.failure(.write) == .forked && desk.entries.isEmpty)
+        }
     }
 
     @Test("is given back to a server that lost entries, with the statements of those in them")

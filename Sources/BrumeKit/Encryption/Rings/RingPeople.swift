@@ -41,13 +41,13 @@ struct RingPeople: Sendable {
     func meet(_ users: [String], named hashes: Set<[UInt8]>) async throws(CKError) -> Met {
         var met = Met()
         for user in users {
-            guard let (others, person) = try await meet(user, named: hashes) else {
+            guard let meeting = try await meet(user, named: hashes) else {
                 met.strangers.insert(user)
                 continue
             }
-            // What is known last counts. There is one chain of a zone's owner.
-            met.all += user == ring.owner ? [person] : others + [person]
-            met.known.append(person)
+            // What is told last counts.
+            met.all += meeting.others + [meeting.person]
+            met.known.append(meeting.person)
         }
         return met
     }
@@ -60,9 +60,10 @@ struct RingPeople: Sendable {
             guard user != folder.place.scope.account, head.member(named: user) != nil else { continue }
             for _ in 0..<KeyLimits.attemptsMax {
                 let loaded = try await load(user)
-                var kept = loaded.known ?? person
+                var kept = person
                 if let known = loaded.known {
-                    guard let meeting = try? kept.meet(person.signed), meeting.follows, kept != known else { break }
+                    guard let next = known.following(person.signed), next != known else { break }
+                    kept = next
                 }
                 let (folder, next) = (folder, kept)
                 let written = try await folders.use(folder) { () throws(KeyFolderProblem) in
@@ -80,36 +81,14 @@ struct RingPeople: Sendable {
         return (loaded.kept.known?.signed ?? []).map { SharedBytes($0.bytes) }
     }
 
-    /// The chains of a user's statements, apart the one that this device keeps, or that is named; nil where the server
-    /// shows none of these.
+    /// What is known of a user once it is compared with what the server shows; nil for a stranger.
     private func meet(
         _ user: String, named hashes: Set<[UInt8]>
-    ) async throws(CKError) -> (others: [KnownStatements], person: KnownStatements)? {
-        let scope = IdentityScope(
-            account: user, container: folder.place.scope.container, environment: folder.place.scope.environment)
-        let shown = try await statements(of: user).map { Self.chains(of: $0) } ?? []
-        let chains = shown.compactMap { try? KnownStatements($0, of: scope, trust: .seen) }
-        guard chains.count == shown.count else { return nil }
-        var person = chains.last { chain in hashes.contains { chain.chain.statement(of: $0) != nil } }
-        if let known = try await load(user).known {
-            person = nil
-            for entries in shown {
-                var met = known
-                if let meeting = try? met.meet(entries), meeting.follows { person = met }
-            }
-        }
-        guard let person else { return nil }
-        return (chains.filter { $0.chain.first.hash != person.chain.first.hash }, person)
-    }
-
-    /// Statements as the server has them one after the other, each put behind the one that it names.
-    private static func chains(of statements: [SignedStatement]) -> [[SignedStatement]] {
-        var chains: [[SignedStatement]] = []
-        for signed in statements {
-            let index = chains.firstIndex { $0.last?.statement.hash == signed.statement.previousHash }
-            if let index { chains[index].append(signed) } else { chains.append([signed]) }
-        }
-        return chains
+    ) async throws(CKError) -> ShownStatements.Meeting? {
+        guard let statements = try await statements(of: user) else { return nil }
+        let scope = PersonFile.scope(of: user, folder.place)
+        return ShownStatements(statements, of: scope).meet(
+            try await load(user).known, named: hashes, isOwner: user == ring.owner)
     }
 
     private func load(_ user: String) async throws(CKError) -> KeyFolder.LoadedPerson {
@@ -138,16 +117,6 @@ struct RingPeople: Sendable {
                 shown.append(signed)
             }
             if shown.count >= Int(page.last) || page.statements.isEmpty { return shown.isEmpty ? nil : shown }
-        }
-    }
-}
-
-extension KnownStatements.Meeting {
-    /// Whether what was shown is what was known, or a part of it, or goes on from it.
-    fileprivate var follows: Bool {
-        switch self {
-        case .same, .extended, .behind: true
-        case .forked: false
         }
     }
 }
