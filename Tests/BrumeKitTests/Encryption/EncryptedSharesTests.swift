@@ -17,11 +17,11 @@ struct EncryptedSharesTests {
         tokens = try ["ada", "bob", "eve"].map { try server.addAccount($0) }
     }
 
-    private func device(_ account: Int, _ configure: (inout BrumeConfiguration) -> Void = { _ in }) -> CKContainer {
+    func device(_ account: Int, _ configure: (inout BrumeConfiguration) -> Void = { _ in }) -> CKContainer {
         server.device(token: tokens[account], configure: configure)
     }
 
-    private func page(_ text: String, in zone: CKRecordZone, name: String? = nil) -> CKRecord {
+    func page(_ text: String, in zone: CKRecordZone, name: String? = nil) -> CKRecord {
         let id = name.map { CKRecord.ID(recordName: $0, zoneID: zone.zoneID) }
         let record = CKRecord(recordType: "Page", recordID: id ?? CKRecord.ID(zoneID: zone.zoneID))
         record.encryptedValues["text"] = text
@@ -29,7 +29,7 @@ struct EncryptedSharesTests {
     }
 
     /// A record with an encrypted text, shared with whoever has the link.
-    private func shared(
+    func shared(
         _ text: String, by device: CKContainer, permission: CKShare.ParticipantPermission = .readWrite
     ) async throws -> (root: CKRecord, share: CKShare, url: URL) {
         let zone = CKRecordZone(zoneName: "Diary")
@@ -42,17 +42,17 @@ struct EncryptedSharesTests {
         return (root, share, try #require(share.url))
     }
 
-    private func accept(_ url: URL, by device: CKContainer) async throws -> CKRecordZone.ID {
+    func accept(_ url: URL, by device: CKContainer) async throws -> CKRecordZone.ID {
         let metadata = try await device.shareMetadata(for: url)
         return try await device.accept(metadata).recordID.zoneID
     }
 
     /// Fetches a record, which has the owner's device hand keys to those who wait.
-    private func handOutKeys(_ id: CKRecord.ID, by device: CKContainer) async throws {
+    func handOutKeys(_ id: CKRecord.ID, by device: CKContainer) async throws {
         _ = try await device.privateCloudDatabase.record(for: id)
     }
 
-    private func text(_ id: CKRecord.ID, on device: CKContainer, isOwner: Bool = false) async throws -> String? {
+    func text(_ id: CKRecord.ID, on device: CKContainer, isOwner: Bool = false) async throws -> String? {
         let database = isOwner ? device.privateCloudDatabase : device.sharedCloudDatabase
         return try await database.record(for: id).encryptedValues["text"]
     }

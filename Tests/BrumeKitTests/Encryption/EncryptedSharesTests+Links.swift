@@ -1,0 +1,97 @@
+import BrumeTestKit
+import Foundation
+import Testing
+
+@testable import BrumeKit
+
+/// Where a share's URL has keys, and what stays closed beside what is open.
+extension EncryptedSharesTests {
+    private func hasKeys(_ url: URL?) -> Bool { url?.fragment()?.hasPrefix("1.") == true }
+
+    private func share(_ id: CKRecord.ID, on device: CKContainer) async throws -> CKShare {
+        try #require(try await device.privateCloudDatabase.record(for: id) as? CKShare)
+    }
+
+    @Test("are shared with the list that an account encrypts first, in the request that makes its keys")
+    func firstSave() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let zone = CKRecordZone(zoneName: "Diary")
+        try await ada.privateCloudDatabase.save(zone)
+        let root = page("secret", in: zone, name: "root")
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readOnly
+        _ = try await ada.privateCloudDatabase.modifyRecords(saving: [root, share], deleting: [])
+        #expect(hasKeys(share.url))
+        let zoneID = try await accept(try #require(share.url), by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        #expect(try await text(CKRecord.ID(recordName: "root", zoneID: zoneID), on: bob) == "secret")
+    }
+
+    @Test("are handed out by the device that made the share, also after a restart, and by no other one of the owner's")
+    func urls() async throws {
+        let folder = try TestFolder()
+        let phone = device(0) { $0.stateFolder = folder.path }
+        let (root, share, url) = try await shared("secret", by: phone)
+        let again = device(0) { $0.stateFolder = folder.path }
+        let fetched = try await self.share(share.recordID, on: again)
+        #expect(fetched.url?.absoluteString == url.absoluteString)
+        // Which record a share is of only that device knows: a server could name another one.
+        let laptop = device(0)
+        try await laptop.useRecoveryCode(try await phone.recoveryCode().text)
+        _ = try await laptop.privateCloudDatabase.record(for: root.recordID)
+        let other = try await self.share(share.recordID, on: laptop)
+        #expect(other.url != nil && !hasKeys(other.url))
+        other.publicPermission = .readOnly
+        try await laptop.privateCloudDatabase.save(other)
+        #expect(!hasKeys(other.url))
+        let last = try await self.share(share.recordID, on: again)
+        #expect(hasKeys(last.url))
+    }
+
+    @Test("below one root are saved while those below another wait for keys")
+    func twoTrees() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let (root, _, url) = try await shared("secret", by: ada)
+        let zoneID = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let other = page("other", in: CKRecordZone(zoneID: root.recordID.zoneID), name: "other")
+        let share = CKShare(rootRecord: other)
+        share.publicPermission = .readWrite
+        _ = try await ada.privateCloudDatabase.modifyRecords(saving: [other, share], deleting: [])
+        _ = try await accept(try #require(share.url), by: bob)
+        let ids = ["root", "other"].map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
+        var records: [CKRecord] = []
+        for id in ids { records.append(try await bob.sharedCloudDatabase.record(for: id)) }
+        #expect(records[1].unreadableFields == ["text": .keyMissing])
+        for record in records { record.encryptedValues["text"] = "changed" }
+        let results = try await bob.sharedCloudDatabase.modifyRecords(
+            saving: records, deleting: [], savePolicy: .ifServerRecordUnchanged, atomically: false)
+        #expect(try results.saveResults[ids[0]]?.get() != nil)
+        let refusal = try #require(results.saveResults[ids[1]])
+        #expect(throws: CKError.self) { try refusal.get() }
+        #expect(try await text(root.recordID, on: ada, isOwner: true) == "changed")
+    }
+
+    @Test("are what files are uploaded as, too, where a device of the guest's does not know the zone's keys yet")
+    func earlyUploads() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let (_, _, url) = try await shared("secret", by: ada)
+        func isEncrypted(_ device: CKContainer, to zoneID: CKRecordZone.ID) async throws -> Bool {
+            let database = device.sharedCloudDatabase
+            return try await database.encryptsUpload(to: zoneID, device.core.account, database.callOptions)
+        }
+        let plain = device(2)
+        let zoneID = try await accept(url, by: bob)
+        // The ring is known, and leaves the zone's files plain.
+        #expect(try await isEncrypted(bob, to: zoneID) == false)
+        let unknown = CKRecordZone.ID(zoneName: "Unknown", ownerName: zoneID.ownerName)
+        #expect(try await isEncrypted(bob, to: unknown) == true)
+        #expect(try await isEncrypted(plain, to: unknown) == false)
+        let careful = device(2) { $0.encryptsAssets = true }
+        #expect(try await isEncrypted(careful, to: unknown) == true)
+        #expect(
+            await code {
+                try await careful.sharedCloudDatabase.encryptsAssets(in: unknown)
+            } == .accountTemporarilyUnavailable)
+    }
+}
