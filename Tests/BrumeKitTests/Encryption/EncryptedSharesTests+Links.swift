@@ -48,6 +48,32 @@ extension EncryptedSharesTests {
         #expect(hasKeys(last.url))
     }
 
+    @Test("take another key when their share is deleted, by the device that made it, and those of zones, too")
+    func endedShare() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let zones = ada.core.account.encryptedZones
+        let (root, share, url) = try await shared("secret", by: ada)
+        _ = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let ring = ZoneRingID(zone: "Diary", root: "root")
+        let before = try #require(zones.knownKeys(ring)).newest
+        try await ada.privateCloudDatabase.deleteRecord(withID: share.recordID)
+        #expect(zones.knownKeys(ring)?.newest == before + 1)
+        #expect(try await text(root.recordID, on: ada, isOwner: true) == "secret")
+
+        let zone = CKRecordZone(zoneName: "Whole")
+        try await ada.privateCloudDatabase.save(zone)
+        let whole = CKShare(recordZoneID: zone.zoneID)
+        whole.publicPermission = .readWrite
+        try await ada.privateCloudDatabase.save(whole)
+        _ = try await accept(try #require(whole.url), by: bob)
+        try await handOutKeys(whole.recordID, by: ada)
+        let wholes = ZoneRingID(zone: "Whole")
+        let former = try #require(zones.knownKeys(wholes)).newest
+        try await ada.privateCloudDatabase.deleteRecord(withID: whole.recordID)
+        #expect(zones.knownKeys(wholes)?.newest == former + 1)
+    }
+
     @Test("below one root are saved while those below another wait for keys")
     func twoTrees() async throws {
         let (ada, bob) = (device(0), device(1))

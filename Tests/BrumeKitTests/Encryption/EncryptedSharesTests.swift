@@ -133,7 +133,11 @@ struct EncryptedSharesTests {
         let fetched = try #require(try await ada.privateCloudDatabase.record(for: share.recordID) as? CKShare)
         let participant = fetched.participants.first { $0.userIdentity.userRecordID?.recordName == bobs }
         fetched.removeParticipant(try #require(participant))
+        let own = ZoneRingID(zone: zoneID.zoneName, root: "root")
+        let before = try #require(ada.core.account.encryptedZones.knownKeys(own)).newest
         try await ada.privateCloudDatabase.save(fetched)
+        // The owner's device does not wait for the server to say that somebody is out.
+        #expect(ada.core.account.encryptedZones.knownKeys(own)?.newest == before + 1)
         // Eve's save is the first behind that, and makes the new key.
         let seen = try await eve.sharedCloudDatabase.record(for: id)
         seen.encryptedValues["text"] = "without him"

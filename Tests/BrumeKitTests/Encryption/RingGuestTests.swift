@@ -307,6 +307,45 @@ struct RingGuestTests {
             bob.kept.known?.chain.head.hash == known?.chain.head.hash && bob.people[desk.owner]?.signed == ada.signed)
     }
 
+    @Test("of a branch that a person accepts keeps no link that the known branch had ended")
+    func acceptedBranch() throws {
+        try ada.run(.share)
+        let link = try #require(try ada.link())
+        desk.participants = [bob.user, eve.user]
+        for guest in [bob, eve] { try guest.run(.join(link)) }
+        let (begun, asking) = (desk.entries, desk.guests)
+        try ada.run(.write)
+        desk.participants.remove(bob.user)
+        try ada.run(.write)
+        #expect(try desk.entries.count == 3 && ada.link()?.text != link.text)
+        // On the branch of a device that knows nothing of that, Eve came alone, and the link stayed.
+        (desk.entries, desk.guests) = (begun, asking.filter { $0.key == eve.user })
+        let laptop = try ada.other()
+        laptop.zone = ada.zone
+        try laptop.run(.write)
+        #expect(try desk.entries.count == 2 && laptop.link()?.text == link.text)
+        #expect(ada.failure(.write) == .forked)
+        try ada.run(.accept)
+        desk.participants.insert(bob.user)
+        try bob.other().run(.join(link))
+        let after = try #require(try ada.sealed("after"))
+        let ring = try #require(ada.kept.known)
+        #expect(ring.chain.head.invitation(of: link.secret) == nil)
+        #expect(ring.chain.head.members.map(\.user).sorted() == [ada.user, eve.user])
+        #expect(try GuestDevice.opened(after, ring, eve.identity) == "after")
+    }
+
+    @Test("is none where it is of an earlier life of the zone, which a device has kept")
+    func keptEarlierLife() throws {
+        try takeIn(bob)
+        desk.entries = []
+        ada.zone = try ada.account.begun(zone: desk.zone)
+        #expect(try ada.run(.write, asksServer: false) == nil && desk.entries.isEmpty)
+        try ada.run(.share)
+        let place = try SignedRingEntry(#require(desk.entries.first).array).entry.ring.place
+        #expect(place == ada.zone?.place && desk.entries.count == 1)
+    }
+
     @Test("that a server has lost, and takes no more of, ends in an error where nobody can begin it anew")
     func lost() throws {
         try takeIn(bob)
