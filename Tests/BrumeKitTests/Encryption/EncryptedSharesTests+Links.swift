@@ -74,6 +74,24 @@ extension EncryptedSharesTests {
         #expect(zones.knownKeys(wholes)?.newest == former + 1)
     }
 
+    @Test("are taken from whom the app has removed, also where the server still has them in the share")
+    func removedByApp() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let (root, share, url) = try await shared("secret", by: ada)
+        let zoneID = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let id = CKRecord.ID(recordName: "root", zoneID: zoneID)
+        #expect(try await text(id, on: bob) == "secret")
+        let users: Set = [try await bob.userRecordID().recordName]
+        let database = ada.privateCloudDatabase
+        await database.takeKeys(
+            from: [(share: share, users: users)], ended: [], ada.core.account, database.callOptions)
+        root.encryptedValues["text"] = "without him"
+        try await database.save(root)
+        let seen = try await bob.sharedCloudDatabase.record(for: id)
+        #expect(seen.unreadableFields == ["text": .keyMissing])
+    }
+
     @Test("below one root are saved while those below another wait for keys")
     func twoTrees() async throws {
         let (ada, bob) = (device(0), device(1))

@@ -36,6 +36,31 @@ struct ShareEditTests {
         #expect(share.outgoing().shareSave == ShareSave(root: "l", edit: edit))
     }
 
+    @Test("say who is out with them: the users who had accepted, and whom the app has removed in any way")
+    func removedUsers() throws {
+        func share() throws -> CKShare {
+            try ShareSamples.share(
+                ShareSamples.view(
+                    [
+                        ShareSamples.accepted("a", user: 1), ShareSamples.accepted("b", user: 2, role: .publicUser),
+                        ShareSamples.invited("c", email: "cid@example.com"),
+                    ], publicPermission: .readOnly), context: AnswerContext(currentUser: ShareSamples.owner))
+        }
+        let cases: [(edit: (CKShare) throws -> Void, users: [Int])] = [
+            ({ _ in }, []), ({ $0.allowsAccessRequests = true }, []), ({ $0.publicPermission = .readWrite }, []),
+            ({ $0.removeParticipant(try #require($0.participant("a"))) }, [1]),
+            ({ $0.removeParticipant(try #require($0.participant("c"))) }, []),
+            ({ try #require($0.participant("a")).permission = .none }, [1]),
+            ({ $0.publicPermission = .none }, [2]),
+        ]
+        for (edit, users) in cases {
+            let share = try share()
+            try edit(share)
+            #expect(share.details.current.removedUsers == Set(users.map { RandomShare.user($0) }))
+        }
+        #expect(CKShare(recordZoneID: .default).details.current.removedUsers.isEmpty)
+    }
+
     @Test("of whoever does not manage the share can only remove themselves, and is refused unsent otherwise")
     func participants() throws {
         func share(_ role: ShareView.Role, asSeenBy user: Int) throws -> CKShare {
