@@ -20,7 +20,7 @@ final class CanaryAccount {
     /// The paths of records that were saved, by the names of their secrets.
     private(set) var savedPaths: [String] = []
     /// Texts that a device read in the end.
-    private(set) var readValues: [String] = []
+    var readValues: [String] = []
     /// What files held that a device fetched.
     var readFiles: [Data] = []
     /// What a file of the public database holds.
@@ -105,8 +105,9 @@ final class CanaryAccount {
 
     // MARK: Paths
 
-    private func device(_ name: String) -> CKContainer {
-        var configuration = server.configuration(token: token)
+    /// - Parameter token: Another account's, for a guest.
+    private func device(_ name: String, token: String? = nil) -> CKContainer {
+        var configuration = server.configuration(token: token ?? self.token)
         configuration.deviceName = secret(name)
         configuration.encryptsAssets = true
         configuration.stateFolder = stateFolders + "/\(secrets.count)"
@@ -151,6 +152,8 @@ final class CanaryAccount {
         try await engine(database)
         try await trees(database)
         try await refusals(database)
+        let guest = try server.addAccount("guest-" + String(Canary.text(&generator).prefix(24)))
+        try await shares(phone, device("name of a guest's device", token: guest))
         try commands(code)
         try await keys(phone, laptop)
     }
@@ -287,13 +290,19 @@ final class CanaryAccount {
         let folders = KeyFolderAccess()
         let folder = try await folders.folder(of: account)
         let kept = try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.load() }.kept
-        let found = try await ZoneRingDriver(folders: folders).run(
-            ZoneRingDriver.Look(goal: .read, ring: zone.zoneID.ringID, asksServer: true), for: account, CallOptions())
-        guard let (ring, identity) = found, let own = kept.device else { throw TestFailure("a device has no keys") }
-        secrets.append(Canary("an identity's seed", bytes: identity.keys.seed.copyBytes()))
+        guard let own = kept.device else { throw TestFailure("a device has no keys") }
         secrets.append(Canary("a device's seed", bytes: own.seed.copyBytes()))
+        try await takeKeys(of: device, ring: zone.zoneID.ringID, "a zone's key")
+    }
+
+    /// The keys of a ring, and of the identity that opens it.
+    func takeKeys(of device: CKContainer, ring: ZoneRingID, _ name: String) async throws {
+        let found = try await ZoneRingDriver(folders: KeyFolderAccess()).run(
+            ZoneRingDriver.Look(goal: .read, ring: ring, asksServer: true), for: device.core.account, CallOptions())
+        guard let (ring, identity) = found else { throw TestFailure("a device has no keys of a ring") }
+        secrets.append(Canary("an identity's seed", bytes: identity.keys.seed.copyBytes()))
         for (number, key) in ring.chain.keys(of: identity).keys {
-            secrets.append(Canary("a zone's key \(number)", bytes: key.copyBytes()))
+            secrets.append(Canary("\(name) \(number)", bytes: key.copyBytes()))
         }
     }
 
