@@ -2,8 +2,8 @@ internal import BrumeEncryption
 
 /// What a server shows of one user's statements beside a zone's rings. Pure.
 ///
-/// Somebody who began anew has several chains. Entries of a ring name the former ones, and take in nobody by another one
-/// without a proof.
+/// Somebody who began anew has several chains. Entries of a ring name the former ones, and take in nobody by another
+/// one without a proof.
 struct ShownStatements: Sendable {
     private let chains: [[SignedStatement]]
     private let scope: IdentityScope
@@ -30,8 +30,8 @@ struct ShownStatements: Sendable {
     /// Compares what is shown with what is known.
     ///
     /// - Parameters:
-    ///   - known: What this device keeps of the user, which goes on by the user's own signatures alone; nil for somebody
-    ///     whom it does not know.
+    ///   - known: What this device keeps of the user, which goes on by the user's own signatures alone; nil for
+    ///     somebody whom it does not know.
     ///   - hashes: Of somebody who is not known a chain counts that has one of these.
     ///   - isOwner: Whether the user owns the zone: then there is one chain, and a ring that another one began is none.
     /// - Returns: Nil for a stranger: others are shown than are known, or none that hold.
