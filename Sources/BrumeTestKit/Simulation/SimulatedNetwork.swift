@@ -13,6 +13,9 @@ final class SimulatedConnection {
         func ended(_ connection: SimulatedConnection, reason: String)
     }
 
+    /// How long a socket waits for a peer that takes nothing of what is pending.
+    private static let stallNanoseconds = BrumeSystem.ConnectionLimits().writeStallTimeoutMilliseconds * 1_000_000
+
     unowned let simulation: Simulation
     let number: UInt64
     let account: Int
@@ -96,13 +99,30 @@ final class SimulatedConnection {
                 // What arrives of a cut piece is its beginning: a part of a frame as well as a whole one.
                 if arriving > 0 { deliver(self, Array(piece.prefix(arriving))) }
                 if arriving < piece.count {
-                    if bytesUntilSilence == 0 { isBlackHole = true } else { cut("the network was cut") }
+                    if bytesUntilSilence == 0 { fallSilent() } else { cut("the network was cut") }
                 }
             }
         }
     }
 
     // MARK: The end
+
+    /// Nothing arrives any more, at either end, and nobody is told.
+    private func fallSilent() {
+        isBlackHole = true
+        endStalled()
+    }
+
+    /// The server's socket gives the peer up. Nothing else ends a session that reads nothing because its output is
+    /// full, as it can't tell a silent peer then.
+    private func endStalled() {
+        simulation.scheduler.after(Self.stallNanoseconds) { [self] in
+            if isCut { return }
+            guard downByteCount > 0 else { return endStalled() }
+            isCut = true
+            server?.ended("the peer stopped reading")
+        }
+    }
 
     /// Cuts the connection. Each side learns of it separately, the server sometimes much later.
     func cut(_ reason: String) {
