@@ -167,15 +167,20 @@ final class EnrolmentHistory {
 
     /// How many wrong codes of an account may count at some time between two.
     func possibleWrongCodes(of account: Int, from start: UInt64, to end: UInt64) -> Int {
-        enrolments.reduce(0) { sum, entry in
-            entry.key.account != account
-                ? sum
-                : sum
-                    + entry.value.ends.count {
-                        $0.isForWrongCode && $0.call.sent <= end
-                            && Self.sum($0.call.last, Self.wrongCodeLife + Self.millisecond) > start
-                    }
+        let first = start - min(start, Self.wrongCodeLife + Self.millisecond)
+        return enrolments.reduce(0) { sum, entry in
+            guard entry.key.account == account else { return sum }
+            return entry.value.ends.reduce(sum) { sum, item in
+                guard item.isForWrongCode, item.call.sent <= end, item.call.last > first else { return sum }
+                return sum + Self.effectsMax(of: item.call, from: first, to: end)
+            }
         }
+    }
+
+    /// How often a call that ends an enrolment may have an effect between two times. Sent again when the enrolment is
+    /// over, it may meet the same one anew, if what began it was sent again as well.
+    private static func effectsMax(of call: Call, from start: UInt64, to end: UInt64) -> Int {
+        call.last < .max ? 1 : 1 + Int((end - min(end, max(call.sent, start))) / (life - millisecond))
     }
 
     /// Whether all that was begun until then had to end with a revocation that is done.
