@@ -67,6 +67,8 @@ struct RingHeads {
     private var memberCount = 0
     /// How often something was read: for tests.
     private(set) var testOnly_readCount = 0
+    /// What is not looked at: for tests.
+    var testOnly_weaknesses: RingWeaknesses = []
 
     /// About what it takes in memory.
     var approximateBytes: Int {
@@ -104,7 +106,7 @@ struct RingHeads {
         if head.isClosed { return .none }
         let isNewest = try keys(of: database.statements)?.areNewest(ofStatement: head.ownerStatementHash) ?? false
         guard isNewest else { return .due }
-        for member in head.others {
+        for member in head.others where !testOnly_weaknesses.contains(.ignoresMembers) {
             // Users come to a share and leave it while the entry stays.
             guard database.takesPart(member.user, inRing: root, ofZone: zone),
                 try userKeys.areNewest(

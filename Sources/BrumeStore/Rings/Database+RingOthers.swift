@@ -151,6 +151,9 @@ extension Database {
         }
     }
 
+    /// Forgets who asks to be taken into rings, so that a test can prove that it is noticed.
+    package func testOnly_forgetRingGuests() { rings.testOnly_removeGuests() }
+
     // MARK: Who takes part
 
     /// Whether a user other than the owner takes part in what a ring is of, by a share that they accepted: in the zone

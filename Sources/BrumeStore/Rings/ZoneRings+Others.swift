@@ -85,6 +85,11 @@ extension ZoneRings {
         return true
     }
 
+    /// Forgets all guests, so that a test can prove that it is noticed.
+    mutating func testOnly_removeGuests() {
+        for guest in allGuests { _ = removeGuest(guest.guest.user, zone: guest.zone, root: guest.root) }
+    }
+
     func guestCount(ofZone zone: UInt64, root: String) -> Int { zonesByIncarnation[zone]?.guests[root]?.count ?? 0 }
 
     /// All statements: of each zone the users in the order of their names, and of each the first one in front.
