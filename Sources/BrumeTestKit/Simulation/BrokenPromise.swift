@@ -61,6 +61,22 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case takesPlainAssets
     /// A page of an account's statements leaves out the last one.
     case hidesStatements
+    /// Saves go on under the keys of rings of which a member takes part no more, or has other keys.
+    case ignoresMembers
+    /// Whoever joins a ring may bring anybody's statements as their own.
+    case takesForeignStatements
+    /// A guest of a ring may say of any link that they had it.
+    case takesAnyProof
+    /// A ring's entry may be boxed to keys of members that were replaced.
+    case takesOldKeys
+    /// A ring's entry may be of a member who only reads, or takes part no more.
+    case takesReadersEntries
+    /// Values of a zone's key come into its shared trees.
+    case takesZoneKeys
+    /// A page of a ring leaves out somebody who asks to be taken in.
+    case hidesGuests
+    /// A start forgets who asks to be taken into rings.
+    case forgetsGuests
     /// A fetch of enrolments shows what the one before did.
     case showsOldEnrolments
     /// Sessions of a revoked token go on.

@@ -32,9 +32,9 @@ extension CommitHistory {
     func encryptsAssets(_ zone: String, _ state: State) -> Bool {
         guard let first = state.ring(of: zone).first else { return false }
         if takesRingsForEncrypting { return true }
-        if let known = plainAssetRings[first.array] { return !known }
+        if let known = ringFacts.plainAssetRings[first.array] { return !known }
         let hasPlainAssets = (try? SignedRingEntry(first.array))?.entry.hasPlainAssets ?? false
-        plainAssetRings[first.array] = hasPlainAssets
+        ringFacts.plainAssetRings[first.array] = hasPlainAssets
         return !hasPlainAssets
     }
 

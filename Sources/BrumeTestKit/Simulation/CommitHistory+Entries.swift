@@ -59,3 +59,21 @@ extension CommitHistory {
         return try? result.get()
     }
 }
+
+extension JournalEntry {
+    /// The user of whose operation it is, where they don't own the private database.
+    var participant: String? { database.scope == .private && !operationUser.isEmpty ? operationUser : nil }
+
+    /// Whether it is of a ring's entry.
+    var isOfRingEntry: Bool { if case .ringEntry? = changes.first { true } else { false } }
+
+    /// Whether it is of a ring, or of what is beside one.
+    var changesRings: Bool {
+        changes.contains { change in
+            switch change {
+            case .ringEntry, .ringStatement, .ringChain, .ringGuest, .ringGuestEnd: true
+            default: false
+            }
+        }
+    }
+}

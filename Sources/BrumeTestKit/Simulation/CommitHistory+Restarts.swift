@@ -51,12 +51,35 @@ extension CommitHistory {
         if database.statements.all != state.statements || database.statements.replaced != state.replaced {
             return "I1: the statements are not those of commit \(sequence)"
         }
-        for zone in state.zones.values {
-            if database.rings.ring(ofZone: zone.incarnation, root: "").entries != state.rings[zone.incarnation] ?? [] {
-                return "I1: the ring of a zone is not that of commit \(sequence)"
-            }
+        if !areRings(of: database, as: state) { return "I1: the rings are not those of commit \(sequence)" }
+        for zone in state.zones.values where !isBesideRings(of: zone.incarnation, database, as: state) {
+            return "I1: what is beside the rings of a zone is not what commit \(sequence) left there"
         }
         return nil
+    }
+
+    private func areRings(of database: Database, as state: State) -> Bool {
+        var found: [UInt64: [String: [SharedBytes]]] = [:]
+        database.rings.forEachEntry { zone, root, entry in
+            found[zone, default: [:]][root, default: []].append(entry)
+        }
+        return found == state.rings.mapValues(\.entries)
+    }
+
+    /// Whether a database has beside the rings of a zone what a commit left there: of each user of the simulation
+    /// their statements, and of each ring its guests.
+    private func isBesideRings(of zone: UInt64, _ database: Database, as state: State) -> Bool {
+        let kept = state.rings[zone] ?? KeptRings()
+        let areStatements = Set(databases.map(\.owner)).union(kept.statements.keys).allSatisfy { user in
+            let found = database.rings.statements(of: user, inZone: zone)
+            return found.all.map { KeptRings.KeptStatement(chain: $0.chain, bytes: $0.bytes) }
+                == kept.statements[user] ?? [] && found.current == kept.chains[user] ?? 0
+        }
+        return areStatements
+            && kept.entries.keys.allSatisfy { root in
+                database.rings.guests(ofZone: zone, root: root)
+                    == (kept.guests[root] ?? [:]).values.sorted { $0.user < $1.user }
+            }
     }
 
     // MARK: Backups

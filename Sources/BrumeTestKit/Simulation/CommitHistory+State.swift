@@ -83,8 +83,8 @@ extension CommitHistory {
         var zoneFloor: UInt64 = 0
         /// What the owner's devices say of their keys, the first in front.
         var statements: [SharedBytes] = []
-        /// The entries of the zones' own rings, by their incarnations.
-        var rings: [UInt64: [SharedBytes]] = [:]
+        /// What zones have of rings, by their incarnations.
+        var rings: [UInt64: KeptRings] = [:]
         /// Those whose place a first one took.
         var replaced: [ReplacedStatements] = []
         /// In the midst of a commit, the last of those whose place the next one takes.

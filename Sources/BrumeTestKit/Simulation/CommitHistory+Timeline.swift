@@ -8,9 +8,15 @@ extension CommitHistory {
         var name: String
         var isDeleted: Bool
         var tag: String
+        /// The tag for those who take part and don't manage what changed.
+        var shownTag = ""
         /// Whether it is a change of a share that those alone are told of who manage it.
         var isQuiet = false
         var sequence: UInt64 { position >> 20 }
+        /// As those are told of it who take part and don't manage what changed.
+        var asShown: Touch {
+            Touch(position: position, name: name, isDeleted: isDeleted, tag: shownTag, shownTag: shownTag)
+        }
     }
 
     struct Timeline {

@@ -15,6 +15,12 @@ extension CommitHistory.Zone {
         return nil
     }
 
+    /// The root of the shared tree that a record is in; nil for none.
+    func root(ofTreeOver name: String) -> String? {
+        guard let share = cover(of: name) else { return nil }
+        return records.first { $0.value.record.share == share }?.key
+    }
+
     /// What a user may do with a record; nil for one that they don't see.
     func permission(of user: String, _ name: String) -> Share.Permission? {
         let share = records[Names.zoneShare]?.share ?? cover(of: name).flatMap { records[$0]?.share }

@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import BrumeRecord
 internal import BrumeStore
@@ -46,19 +47,13 @@ final class CommitHistory {
         silencedDevices[device].map { sequence <= $0[id] ?? 0 } ?? true
     }
 
-    /// The entries of rings that devices sent.
-    var sentRingEntries: [[UInt8]: SentRingEntry] = [:]
-
-    /// Whether entries of rings were due behind statements.
-    var dueEntries: [EntryAndStatement: Bool] = [:]
-    /// The hashes of rings' entries.
-    var entryHashes: [[UInt8]: [UInt8]] = [:]
-    /// Whether rings leave assets plain, by their first entries.
-    var plainAssetRings: [[UInt8]: Bool] = [:]
+    var ringFacts = RingFacts()
     /// Takes all rings for ones that leave no assets plain: their devices break that promise.
     var takesRingsForEncrypting = false
     /// Values and stamps of which the keys were checked.
     var encryptedChecked = 0
+    /// Those of them that are of a shared tree's key.
+    var encryptedInTreesChecked = 0
     /// Fields with encrypted assets in records that commits put.
     var encryptedAssetHolders = 0
     /// Fields with plain assets of records that commits put into zones whose assets are encrypted.
@@ -128,21 +123,28 @@ final class CommitHistory {
                 var version = Version(record, share: Self.share(bytes), at: position, byteCount: bytes.count)
                 let former = state.zones[zone]!.records[record.system.name]
                 let isNew = former == nil
-                let isQuiet = former.map { version.isQuietChange(of: $0) } ?? false
-                if isQuiet, let former { version.shownTag = former.shownTag }
-                matcher.changed(record, in: zone, isNew ? .created : .updated)
-                checkKeys(of: version, over: former, in: zone, before: before)
+                // What a ring is of stays as it is, and is fetched again.
+                let isTouch = former?.record == record && entry.changesRings
+                // A share whose last changes were not shown to all stays where these found it, but where somebody was
+                // taken in.
+                let isQuiet =
+                    isTouch
+                    ? !entry.isOfRingEntry && version.share?.shown != nil
+                    : former.map { version.isQuietChange(of: $0) } ?? false
+                if isQuiet || isTouch, let former { version.shownTag = former.shownTag }
+                if !isTouch { matcher.changed(record, in: zone, isNew ? .created : .updated) }
+                checkKeys(of: version, over: former, in: zone, before: before, by: entry.participant)
                 checkPlainAssets(of: version, over: former, in: zone, before: before)
                 state.zones[zone]!.put(version, record.system.name)
                 timelines[id]!.zoneTouches[incarnation, default: []].append(
                     Touch(
                         position: position, name: record.system.name, isDeleted: false, tag: version.tag,
-                        isQuiet: isQuiet))
+                        shownTag: version.shownTag, isQuiet: isQuiet))
                 let known = timelines[id]!.sequenceOfTag[version.tag]
                 timelines[id]!.sequenceOfTag[version.tag] = known ?? entry.sequence
                 // Requests for access leave a share's tag as it is.
                 let isAskedFor = version.share != nil && former?.record == record
-                if let known, known != entry.sequence, !isAskedFor {
+                if let known, known != entry.sequence, !isAskedFor, !isTouch {
                     return fail("I1: commits \(known) and \(entry.sequence) have one change tag, \(version.tag)")
                 }
                 touchedZones[zone, default: (0, false, [])].position = position
@@ -186,9 +188,11 @@ final class CommitHistory {
             case .ringEntry, .ringsEnd:
                 if let problem = take(ring: change, of: entry, into: &state) { return fail(problem) }
             case .ringStatement, .ringChain, .ringGuest, .ringGuestEnd:
-                return fail("I11: something is kept beside a ring that no device sent")
+                if let problem = take(besideRings: change, of: entry, into: &state) { return fail(problem) }
             }
         }
+        if let problem = problemWithRings(of: entry, before: before, after: state) { fail(problem) }
+        commit.origin = originOfRingEntry(in: entry)
         state.forgetDeletedZones(limit: limits.deletedZones)
         commit.zones = Set((puts + gone).map(\.zone))
         for zone in commit.zones { state.zones[zone]?.noteTreeMembers() }
@@ -233,9 +237,7 @@ final class CommitHistory {
         }
         checkAssets(of: puts, receipts: requests[entry.operationID]?.receipts ?? [:], before: before, after: state)
         checkReferences(
-            by: id.scope == .private && !entry.operationUser.isEmpty ? entry.operationUser : nil, puts: puts,
-            gone: gone,
-            before: before, after: state)
+            by: entry.participant, puts: puts, gone: gone, before: before, after: state)
         checkShares(in: commit.zones, after: state)
         timelines[id]!.states.append(state)
         timelines[id]!.commits.append(commit)

@@ -19,6 +19,8 @@ struct Replica {
     var keyNumbers: [String: UInt32] = [:]
     /// The hashes of the last entries of the zones' rings, from where the device knows these numbers.
     var ringEntryHashes: [String: [UInt8]] = [:]
+    /// By zone and root, the newest keys of shared trees, as far as the device was told: as headers of values.
+    var treeKeys: [String: [String: EncryptedHeader]] = [:]
     /// What the device was told of its account's keys.
     var statements: [SharedBytes] = []
     /// Tokens of earlier times, with their zones.

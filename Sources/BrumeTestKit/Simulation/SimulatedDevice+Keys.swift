@@ -9,6 +9,14 @@ extension SimulatedDevice {
     /// A device that knows of no ring, or that is told that the keys changed, fetches it. Now and then one encrypts
     /// with a key that is not the newest, or a tree's that has no ring: the server has to refuse that.
     func randomHeader(in zone: String) -> EncryptedHeader? {
+        let trees = replica.treeKeys[zone] ?? [:]
+        if let root = trees.keys.sorted().randomElement(using: &generator), generator.oneIn(2) {
+            var key = trees[root]!
+            if generator.oneIn(24) {
+                key = EncryptedHeader(treeID: key.treeID, isShared: true, keyNumber: key.keyNumber + 1)
+            }
+            return key
+        }
         guard let number = replica.keyNumbers[zone] else {
             guard generator.oneIn(40) else { return nil }
             return header(1, isShared: false)
@@ -53,15 +61,18 @@ extension SimulatedDevice {
         // What was answered before a backup was restored is remembered, and what led to it may be lost.
         guard timeline.isOfThisEra(sight) else { return }
         let headers = CommitHistory.headers(of: save)
+        var (hasDeparture, isOfZone) = (false, false)
         let isExplained = timeline.wasTrue(since: timeline.start(of: sight)) { state in
-            if let user = meant.participant,
-                state.zones[zone]?.records[Names.zoneShare]?.share?.participant(ofUser: user) == nil
-            {
-                return true
+            let problems = headers.compactMap {
+                simulation.history.problem(with: $0, in: zone, of: state, for: meant.participant)
             }
-            return headers.contains { simulation.history.problem(with: $0, in: zone, of: state) != nil }
+            hasDeparture = problems.contains(.isDeparted)
+            isOfZone = problems.isEmpty && simulation.history.bringsZoneKey(save, into: zone, of: state)
+            return !problems.isEmpty || isOfZone
                 || !simulation.history.endsRing(modification.ringEntryHash, of: zone, in: state)
         }
+        if hasDeparture { simulation.report.departuresRefused += 1 }
+        if isOfZone { simulation.report.zoneKeysRefused += 1 }
         if !isExplained {
             simulation.violated("I17: \(save.name) is refused, and is of the newest key: \(error.message)")
         }
@@ -93,7 +104,9 @@ extension SimulatedDevice {
         meant: OperationRequest, since sight: CommitHistory.Sight
     ) {
         let timeline = simulation.history[meant.database]
-        guard !CommitHistory.headers(of: save).isEmpty, timeline.isOfThisEra(sight) else { return }
+        // The keys of a shared tree are another ring's than the zone's own, which a save names.
+        let isOfZone = CommitHistory.headers(of: save).contains { !$0.isShared }
+        guard isOfZone, timeline.isOfThisEra(sight) else { return }
         let zone = modification.zone.name
         let isTrue = timeline.wasTrue(since: timeline.start(of: sight)) { state in
             simulation.history.endsRing(modification.ringEntryHash, of: zone, in: state)
@@ -112,6 +125,7 @@ extension SimulatedDevice {
     func keysChanged(in zone: String) {
         replica.keyNumbers[zone] = nil
         replica.ringEntryHashes[zone] = nil
+        replica.treeKeys[zone] = nil
         if replica.statements.isEmpty || generator.oneIn(3) { useStatements() } else { useRing(in: zone) }
     }
 }

@@ -4,72 +4,137 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeRandom
 
-/// Who has keys of an account's zones: each device makes entries for all of them, behind the last one that it was told
-/// of.
+/// A ring that a device was told of, and what a commit left when it was told.
+struct ToldRing {
+    /// As the device names it.
+    let zone: ZoneID
+    /// Empty for the zone's own ring.
+    let root: String
+    /// The database of the zone's owner.
+    let home: DatabaseID
+    let page: RingPage
+    let state: CommitHistory.State
+}
+
+/// Who has keys of an account's zones and of what is shared in them: devices of members make entries, behind the last
+/// one that they were told of.
 extension SimulatedDevice {
-    /// Fetches a zone's ring, and mostly makes the next entry.
+    /// Fetches a ring of one of the account's own zones, and mostly makes the next entry.
     ///
     /// - Parameter wanted: The zone whose newest key the device looks for; nil for any.
     func useRing(in wanted: String? = nil) {
-        let zone = wanted ?? (generator.oneIn(8) ? Names.defaultZone : generator.pick(zoneNames))
-        let sight = simulation.history.sight(of: database)
-        let request = FetchRingRequest(zone: ZoneID(name: zone), after: 0)
-        call(.ringsFetch, coder.encodeFetchRingRequest(request), .none) { [self] result in
+        let state = timeline.states.last!
+        let zone = wanted ?? ownZone(state)
+        // A tree has no ring where the zone has none.
+        let roots = state.ring(of: zone).isEmpty ? [] : state.sharedRoots(of: zone)
+        let root = roots.isEmpty || generator.oneIn(4) ? "" : generator.pick(roots)
+        fetchRing(ZoneID(name: zone), root: root) { [self] told in
+            guard let statement = replica.statements.last else {
+                if simulation.options.sharesKeys { useStatements() }
+                return
+            }
+            // Two at once race for one number, as those of two devices do. Whoever only looks for the newest key
+            // mostly makes none, or all others would be behind.
+            let isDue = !told.page.departed.isEmpty || !told.page.renewed.isEmpty || !told.page.guests.isEmpty
+            let counts =
+                wanted == nil && root.isEmpty ? [0, 1, 1, 2] : told.page.entries.isEmpty ? [1, 1, 2] : [0, 0, 1]
+            for _ in 0..<generator.pick(isDue ? [0, 1, 1] : counts) { append(behind: told, statement: statement) }
+        }
+    }
+
+    /// One of the account's own zones; mostly one that is shared, where that is what a run is about.
+    private func ownZone(_ state: CommitHistory.State) -> String {
+        let shared = zoneNames.filter { name in
+            state.zones[name]?.records[Names.zoneShare] != nil || !state.sharedRoots(of: name).isEmpty
+        }
+        if simulation.options.sharesKeys, !shared.isEmpty, !generator.oneIn(8) { return generator.pick(shared) }
+        return generator.oneIn(8) ? Names.defaultZone : generator.pick(zoneNames)
+    }
+
+    /// The database that a zone is in which the device names.
+    func home(of zone: ZoneID) -> DatabaseID {
+        zone.owner.isEmpty ? database : simulation.privateDatabase(of: zone.owner)
+    }
+
+    /// Fetches a ring, and checks that it is what some commit left, with those of whom the next entry has to know.
+    func fetchRing(_ zone: ZoneID, root: String, then: @escaping (ToldRing) -> Void) {
+        let home = home(of: zone)
+        let sight = simulation.history.sight(of: home)
+        let request = coder.encodeFetchRingRequest(FetchRingRequest(zone: zone, root: root, after: 0))
+        call(.ringsFetch, request, .none) { [self] result in
+            let (history, timeline) = (simulation.history, simulation.history[home])
             let seen = timeline.start(of: sight)
             guard case .success(let bytes) = result else { return checkRefusal(result, ofRingIn: zone, since: seen) }
             let decoded = bytes.withUnsafeBytes { buffer in
                 Result { () throws(ServiceError) in try coder.decodeFetchRingResponse(buffer) }
             }
-            guard case .success(let page) = decoded else { return simulation.violated("a ring can't be read") }
+            guard case .success(var page) = decoded else { return simulation.violated("a ring can't be read") }
             simulation.wasAnswered()
-            let isTrue = timeline.wasTrue(since: seen) { state in
-                state.zones[zone] != nil && page.entries == state.ring(of: zone) && page.last == page.entries.count
+            if simulation.options.brokenPromise == .hidesGuests { page.guests = Array(page.guests.dropLast()) }
+            let caller = home == database ? nil : user
+            let state = timeline.states[Int(min(seen, timeline.last))...].last { state in
+                state.ring(of: zone.name, root: root).count >= page.last
+                    && history.ringPage(of: zone.name, root: root, in: state, of: home.owner, to: caller) == page
             }
-            guard isTrue else {
+            guard let state else {
                 return simulation.violated(
-                    "I1: a ring of \(page.last) entries is told, which no commit since \(seen) left")
+                    "I1: a ring of \(page.last) entries, \(page.guests.count) guests, \(page.departed.count) departed"
+                        + " and \(page.renewed.count) renewed members is told, which no commit since \(seen) left")
             }
             simulation.report.ringPages += 1
-            replica.keyNumbers[zone] = page.last > 0 ? page.last : nil
-            replica.ringEntryHashes[zone] = page.entries.last.flatMap(simulation.history.hash)
-            guard let statement = replica.statements.last else { return }
-            // Two at once race for one number, as those of two devices do. Whoever only looks for the newest key
-            // mostly makes none, or all others would be behind.
-            let counts = wanted == nil ? [0, 1, 1, 2] : page.entries.isEmpty ? [1, 1, 2] : [0, 0, 1]
-            for _ in 0..<generator.pick(counts) { append(behind: page.entries, statement: statement, to: zone) }
+            learnKey(of: zone, root: root, page.entries)
+            then(ToldRing(zone: zone, root: root, home: home, page: page, state: state))
         }
     }
 
-    private func append(behind entries: [SharedBytes], statement: SharedBytes, to zone: String) {
+    /// Makes an entry, and sends it with statements that the server may not have.
+    ///
+    /// - Parameter statement: The last one of the account that the device knows.
+    func append(behind told: ToldRing, statement: SharedBytes) {
         // What a backup took back, or another device replaced, can leave a ring that this identity has no part in.
-        guard let signed = nextEntry(behind: entries, statement: statement, in: zone) else { return }
-        let entry = SharedBytes(signed.bytes)
-        let number = entries.count + 1
-        simulation.history.sentRingEntries[signed.bytes] = .init(
-            device: deviceID, zone: zone, behind: entries.last, statement: statement)
-        let sight = simulation.history.sight(of: database)
-        let request = AppendRingEntryRequest(zone: ZoneID(name: zone), entry: entry)
+        guard let identity = simulation.identities[statement.array],
+            let made = nextEntry(behind: told, by: identity)
+        else { return }
+        let entry = SharedBytes(made.entry.bytes)
+        let (zone, entries) = (told.zone, told.page.entries)
+        let history = simulation.history
+        history.ringFacts.sentRingEntries[entry.array] = .init(
+            device: deviceID, database: told.home, author: user, zone: zone.name, root: told.root,
+            behind: entries.last)
+        for bytes in made.statements { sends(bytes.array, besideRingsOf: zone) }
+        let sight = history.sight(of: told.home)
+        let request = AppendRingEntryRequest(zone: zone, entry: entry, statements: made.statements)
         call(.ringsAppend, coder.encodeAppendRingEntryRequest(request), .none) { [self] result in
+            let timeline = history[told.home]
             let seen = timeline.start(of: sight)
             switch result {
             case .success:
                 simulation.wasAnswered()
                 simulation.report.ringEntriesKept += 1
-                replica.keyNumbers[zone] = UInt32(number)
-                replica.ringEntryHashes[zone] = simulation.history.hash(of: entry)
+                let longer = entries + [entry]
+                learnKey(of: zone, root: told.root, longer)
                 let isKept = timeline.wasTrue(since: seen) { state in
-                    let ring = state.ring(of: zone)
-                    return ring.count >= number && ring[number - 1] == entry
+                    state.ring(of: zone.name, root: told.root).dropFirst(entries.count).first == entry
                 }
-                if !isKept { simulation.violated("I1: entry \(number) of a ring was kept, and no commit holds it") }
+                if !isKept {
+                    simulation.violated("I1: entry \(longer.count) of a ring was kept, and no commit holds it")
+                }
+            case .failure(let error) where error.code == .permissionFailure && told.home != database:
+                simulation.report.ringEntriesForbidden += 1
+                let isExplained = timeline.wasTrue(since: seen) { state in
+                    !state.mayWrite(user, in: zone.name, root: told.root)
+                }
+                if !isExplained {
+                    simulation.violated("I6: \(user) may write, and makes no entry of a ring: \(error.message)")
+                }
             case .failure(let error) where [.serverRecordChanged, .invalidArguments].contains(error.code):
                 simulation.report.ringEntriesTooLate += 1
-                let isTooLate = timeline.wasTrue(since: seen) { state in
-                    let ring = state.ring(of: zone)
-                    let isAnother = error.code == .invalidArguments ? ring.count == entries.count : true
-                    return state.statements.last != statement || ring != entries && ring.last != entry && isAnother
+                let isExplained = timeline.wasTrue(since: seen) { state in
+                    isTooLate(entry, behind: told, statement: statement, in: state)
                 }
-                if !isTooLate { simulation.violated("I6: entry \(number) of a ring is refused: \(error.message)") }
+                if !isExplained {
+                    simulation.violated("I6: entry \(entries.count + 1) of a ring is refused: \(error.message)")
+                }
             case .failure:
                 checkRefusal(result, ofRingIn: zone, since: seen)
                 checkRefusalOfWrite(result)
@@ -77,49 +142,64 @@ extension SimulatedDevice {
         }
     }
 
-    /// Checks that a call was refused for what faults explain, or because the zone is gone.
-    private func checkRefusal(_ result: Result<[UInt8], ServiceError>, ofRingIn zone: String, since seen: UInt64) {
+    /// Whether something that an entry has to agree with is not what the device was told.
+    private func isTooLate(
+        _ entry: SharedBytes, behind told: ToldRing, statement: SharedBytes, in state: CommitHistory.State
+    ) -> Bool {
+        let (now, then) = (state.rings(of: told.zone.name), told.state.rings(of: told.zone.name))
+        let ring = now.entries[told.root] ?? []
+        let isBehind =
+            ring.starts(with: told.page.entries) && ring.dropFirst(told.page.entries.count).first ?? entry == entry
+        let isSame = now.entries[""] == then.entries[""] && state.statements == told.state.statements
+        if !isBehind || !isSame { return true }
+        let named = simulation.history.outline(of: entry)?.others ?? []
+        let areOld = named.contains {
+            !simulation.history.hasNewestKeys($0.statementHash, now.currentChain(of: $0.user))
+                && now.chains[$0.user] != nil
+        }
+        if areOld || simulation.history.isDue(entry, state.statements) { return true }
+        if now.statements != then.statements || now.chains != then.chains { return true }
+        if told.home == database { return state.statements.last != statement }
+        // Statements that the account has replaced or that a backup took back can still be beside the ring.
+        let known = now.currentChain(of: user)
+        return !state.mayLearn(user, ofRing: told.root, in: told.zone.name) || !replica.statements.starts(with: known)
+            || now.chainCount(of: user) >= Limits.ringChainsPerUser
+    }
+
+    /// Notes the newest key of a ring, as far as the device was told.
+    private func learnKey(of zone: ZoneID, root: String, _ entries: [SharedBytes]) {
+        let key = zone.owner.isEmpty ? zone.name : Self.key(zone)
+        let outline = entries.last.flatMap(simulation.history.outline)
+        if root.isEmpty {
+            replica.keyNumbers[key] = outline?.number
+            replica.ringEntryHashes[key] = outline?.hash
+        } else {
+            replica.treeKeys[key, default: [:]][root] = outline.map { outline in
+                EncryptedHeader(
+                    treeID: .init(Tree(place: outline.ring.place, root: root, kind: .isShared).id), isShared: true,
+                    keyNumber: outline.number)
+            }
+        }
+    }
+
+    /// Checks that a call was refused for what faults explain, or because there is no such zone for the caller.
+    func checkRefusal(_ result: Result<[UInt8], ServiceError>, ofRingIn zone: ZoneID, since seen: UInt64) {
         guard case .failure(let error) = result else { return }
         switch error.code {
         case .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .notAuthenticated,
             .operationCancelled, .serverResponseLost, .quotaExceeded:
             return
         case .zoneNotFound, .userDeletedZone:
-            if !timeline.wasTrue(since: seen, { $0.zones[zone] == nil }) {
-                simulation.violated("I6: a ring of a zone that is there is refused: \(error.message)")
+            let isGone = simulation.history[home(of: zone)].wasTrue(since: seen) { state in
+                if zone.owner.isEmpty { return state.zones[zone.name] == nil }
+                guard let start = state.start(of: user, in: zone.name) else { return true }
+                // Until the call is answered by which the user came, nobody can rely on it.
+                return !simulation.acceptances.contains(Acceptance(user: user, zone: zone, start: start))
             }
+            if !isGone { simulation.violated("I6: a ring of a zone that is there is refused: \(error.message)") }
         // A load that a damaged file, or a disk that gives nothing, has ended; no ring that can't be read.
         case .internalError where !error.message.contains("a ring") && !error.message.contains("statements"): return
         default: simulation.violated("I6: a ring is refused with \(error.code): \(error.message)")
-        }
-    }
-
-    /// The next entry of a ring, or its first; nil where the account's identity has no part in it.
-    private func nextEntry(behind entries: [SharedBytes], statement: SharedBytes, in zone: String) -> SignedRingEntry? {
-        guard let identity = simulation.identities[statement.array] else { return nil }
-        let user = simulation.users[account]
-        let seed = UInt64.random(in: .min ... .max, using: &generator)
-        let ringID = (0..<Place.ringIDBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        let hasPlainAssets = !generator.oneIn(3) || simulation.options.brokenPromise == .takesPlainAssets
-        return SeededRandomness.testOnly_use(seed: seed) {
-            var statements = StatementDirectory()
-            statements.add(identity.chain)
-            let author = RingAuthor(user: user, identity: identity.keys, statements: statements)
-            let owner = RingMember(user: user, statementHash: identity.statement.hash, role: .owner)
-            let kept = entries.compactMap { try? SignedRingEntry($0.array) }
-            if kept.isEmpty {
-                guard
-                    let place = try? Place(
-                        container: Simulation.container, environment: "development", owner: user, zone: zone,
-                        ringID: ringID),
-                    let ring = try? RingName(place: place)
-                else { return nil }
-                return try? author.begin(ring, hasPlainAssets: hasPlainAssets, RingDraft(members: [owner])).entries.last
-            }
-            let chain = RingChain(kept: kept)
-            return try? author.next(
-                after: chain, keys: chain.keys(of: identity), RingDraft(members: [owner])
-            ).entries.last
         }
     }
 }

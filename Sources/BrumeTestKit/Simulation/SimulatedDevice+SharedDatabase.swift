@@ -194,8 +194,8 @@ extension SimulatedDevice {
                 with: FeedPage(
                     live: page.records.map { ($0.system.name, $0.system.changeTag) },
                     deleted: page.deletions.map(\.name), token: end, moreComing: page.moreComing),
-                touches: role == .administrator ? touches : touches.filter { !$0.isQuiet }, from: from, seen: seen,
-                isWhole: isWhole)
+                touches: role == .administrator ? touches : touches.filter { !$0.isQuiet }.map(\.asShown), from: from,
+                seen: seen, isWhole: isWhole)
         }
         if let problem = problems.first, !problems.contains(nil) { simulation.violated("shared: \(problem ?? "")") }
     }

@@ -58,6 +58,10 @@ extension SimulatedDevice {
                 }
                 saw(record.system.changeTag, of: owner)
             }
+            if answer[0].saves.contains(where: \.isOfOldKeys) {
+                replica.treeKeys[Self.key(zone)] = nil
+                useSharedRing()
+            }
             guard let sequence, sequence > 0 else { return }
             simulation.report.sharedWrites += 1
             let before = timeline.states[Int(sequence) - 1]

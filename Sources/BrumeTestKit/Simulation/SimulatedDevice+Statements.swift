@@ -51,7 +51,8 @@ extension SimulatedDevice {
             }
             // Two at once race for one number, as those of two devices do.
             for _ in 0..<generator.pick([0, 1, 1, 2]) {
-                if generator.oneIn(2), let last = replica.statements.last {
+                // A reset takes all zones with rings along.
+                if generator.oneIn(simulation.options.sharesKeys ? 16 : 2), let last = replica.statements.last {
                     if generator.oneIn(3) { goBack(inPlaceOf: last) } else { beginAnew(inPlaceOf: last) }
                 } else {
                     makeStatement()

@@ -27,6 +27,10 @@ extension SimulatedDevice {
 
     private func act() {
         if simulation.options.sharesMuch, generator.oneIn(3) { return useSharedDatabase() }
+        if simulation.options.sharesMuch, generator.oneIn(simulation.options.sharesKeys ? 2 : 8) {
+            return [useSharedRing, useSharedRing, useSharedDatabase, { self.useRing() }, modifyRecords]
+                .randomElement(using: &generator)!()
+        }
         switch Int.random(in: 0..<100, using: &generator) {
         case 0..<28: modifyRecords()
         case 28..<32: useEnrolments()
@@ -69,7 +73,8 @@ extension SimulatedDevice {
     private func modifyZones() {
         let operation = newOperation()
         var request = ModifyZonesRequest(database: .private, operationID: operation)
-        if generator.oneIn(3) {
+        // What is shared in a zone takes a while.
+        if generator.oneIn(simulation.options.sharesKeys ? 24 : 3) {
             request.deletions = [ZoneID(name: generator.pick(zoneNames))]
         } else {
             request.saves = zoneNames.map { ZoneID(name: $0) }

@@ -231,7 +231,8 @@ extension SimulatedDevice {
 }
 
 extension SaveResult {
-    fileprivate var isOfOldKeys: Bool {
+    /// Whether it was refused for the keys of what it encrypts.
+    var isOfOldKeys: Bool {
         if case .failure(let error) = outcome { error.detail == .keysChanged } else { false }
     }
 }

@@ -1,6 +1,7 @@
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeServer
+internal import BrumeService
 internal import BrumeStore
 
 /// What the server's machine does wrong on purpose; see ``BrokenPromise``.
@@ -41,6 +42,19 @@ extension SimulatedServer {
             let deletions = commit.changes.count { if case .recordDeletion = $0 { true } else { false } }
             let database = process.loaded.first { $0.database.id == commit.database }?.database
             if deletions > 0 { database?.testOnly_miscount(by: 100 * deletions) }
+        }
+    }
+
+    /// Has the databases in memory look at less of what members of rings do.
+    func weakenRings(_ process: StepwiseServer) {
+        switch simulation.options.brokenPromise {
+        case .ignoresMembers: process.testOnly_weakenRings(.ignoresMembers)
+        case .takesForeignStatements: process.testOnly_weakenRings(.takesForeignStatements)
+        case .takesAnyProof: process.testOnly_weakenRings(.takesAnyProof)
+        case .takesOldKeys: process.testOnly_weakenRings(.takesOldKeys)
+        case .takesReadersEntries: process.testOnly_weakenRings(.takesReadersEntries)
+        case .takesZoneKeys: process.testOnly_weakenRings(.takesZoneKeys)
+        default: break
         }
     }
 }

@@ -81,12 +81,12 @@ final class SimulatedServer: @unchecked Sendable {
                 nowNanoseconds: scheduler.nowNanoseconds,
                 wallClockMilliseconds: wallClockMilliseconds)
             for id in simulation.history.databases {
-                if let database = try process.recovered(id),
-                    let problem = AssetChecks.problem(of: database, on: disk, &simulation.report)
-                {
+                let database = try process.recovered(id)
+                if simulation.options.brokenPromise == .forgetsGuests { database?.testOnly_forgetRingGuests() }
+                if let database, let problem = AssetChecks.problem(of: database, on: disk, &simulation.report) {
                     return simulation.violated(problem)
                 }
-                if let problem = simulation.history.recovered(id, try process.recovered(id), epoch: process.epoch) {
+                if let problem = simulation.history.recovered(id, database, epoch: process.epoch) {
                     return simulation.violated(problem)
                 }
             }
@@ -268,6 +268,7 @@ final class SimulatedServer: @unchecked Sendable {
             turnTimes[loop] = .max
             let loads = isLoader(loop) && process.loops[loop].hasTasks
             if loads { beginLoad() }
+            weakenRings(process)
             process.loops[loop].step(
                 nowNanoseconds: scheduler.nowNanoseconds, wallClockMilliseconds: wallClockMilliseconds)
             if loads { (disk.faults.damagedPrefix, disk.faults.unreadablePart) = (nil, nil) }

@@ -41,6 +41,8 @@ package final class Simulation {
     let enrolments = EnrolmentHistory()
     /// The accounts' identities, by the last statement of each.
     var identities: [[UInt8]: Identity] = [:]
+    /// The secrets of links to rings, by the ids of their invitations.
+    var linkSecrets: [[UInt8]: LinkSecret] = [:]
     /// The first statements that devices of each account made.
     var firstStatements: [Int: [SharedBytes]] = [:]
     /// Operation ids, by the bytes of their requests.
@@ -169,6 +171,11 @@ package final class Simulation {
         report.commits = history.commitCount
         report.acknowledgedChecked = history.acknowledgedChecked
         report.encryptedChecked = history.encryptedChecked
+        report.encryptedInTreesChecked = history.encryptedInTreesChecked
+        report.ringEntriesOfOthers = history.ringFacts.ringCounts.entriesOfOthers
+        report.ringGuestsTakenIn = history.ringFacts.ringCounts.guestsTakenIn
+        report.ringSelections = history.ringFacts.ringCounts.selections
+        report.ringEntriesThatDropped = history.ringFacts.ringCounts.entriesThatDropped
         report.encryptedAssetHolders = history.encryptedAssetHolders
         report.plainAssetsKept = history.plainAssetsKept
         report.pushesReceived = devices.reduce(0) { $0 + $1.pushes.eventCount }

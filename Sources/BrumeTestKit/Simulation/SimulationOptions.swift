@@ -48,6 +48,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var sharesMuch: Bool
     /// Whether these then mostly share single records instead.
     package var sharesRecords: Bool
+    /// Whether these mostly deal with the keys of what is shared.
+    package var sharesKeys: Bool
     /// The records below a new root from which on its tree is made ready before its request is decided, and how many
     /// of them one turn looks at.
     package var sharedRecordsAtOnce: Int
@@ -138,6 +140,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         if sharesRecords { (zones, zonesPerRequest) = (number(1...2), 1) }
         sharedRecordsAtOnce = sharesRecords ? [0, 1, 1_000][number(0...2)] : 1_000
         treeUnitsPerTurn = sharesRecords ? [1, 3, 4_000][number(0...2)] : 4_000
+        sharesKeys = sharesMuch && number(0...1) == 0
+        // Much has to happen to one ring before somebody who was taken in is dropped.
+        if sharesKeys { (zones, zonesPerRequest, thinkMilliseconds) = (1, 1, UInt64(number(30...100))) }
         if let brokenPromise { show(brokenPromise) }
     }
 
@@ -152,6 +157,11 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         case .mixesReads: zonesPerRequest = 3
         case .showsOthersMatches: accounts = 2
         case .keepsAllEvents: backlogEvents = 2
+        case .ignoresMembers, .takesForeignStatements, .takesAnyProof, .takesOldKeys, .takesReadersEntries,
+            .takesZoneKeys, .hidesGuests, .forgetsGuests:
+            let isOfTrees = promise == .takesZoneKeys || seed.isMultiple(of: 2)
+            (sharesMuch, sharesKeys, sharesRecords) = (true, true, isOfTrees)
+            (accounts, zones, zonesPerRequest, thinkMilliseconds) = (3, 1, 1, 60)
         default: break
         }
     }
@@ -167,7 +177,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             + "zones=\(zones) together=\(zonesPerRequest) history=\(tombstones)/\(allTombstones)/\(deletedZones)/\(runs) flip=1/\(flipOneIn) "
             + "indexes=\(indexedZoneMinimum) full=\(fullDiskSeconds)s backup=\(backupSeconds)s restore=1/\(restoreOneIn) revoke=\(revocationSeconds)s "
             + "undurable=\(undurableBytes)B events=\(eventsPerTurn)/\(waitingEvents)\(tellsOneByOne ? "/1" : "") departed=\(departedBlobs)/\(departedBlobsPerDatabase)"
-            + (sharesRecords ? " trees=\(sharedRecordsAtOnce)/\(treeUnitsPerTurn)" : "")
+            + (sharesKeys ? " keys" : "") + (sharesRecords ? " trees=\(sharedRecordsAtOnce)/\(treeUnitsPerTurn)" : "")
     }
 }
 

@@ -71,13 +71,34 @@ package struct SimulationReport: Sendable {
     /// Entries of rings.
     package var ringEntriesKept = 0
     package var ringEntriesTooLate = 0
+    /// Entries of members who take part no more, or only read.
+    package var ringEntriesForbidden = 0
     package var ringPages = 0
-    /// Encrypted values and stamps in commits.
+    /// Joins that were answered with success, and those that were refused as they had to be.
+    package var ringsJoined = 0
+    package var joinsRefused = 0
+    /// Joins that went back to an earlier chain of statements, and those that were refused for their number.
+    package var ringSelections = 0
+    package var ringSelectionsRefused = 0
+    /// Guests who asked again without a proof, and kept the one that they had.
+    package var ringProofsKept = 0
+    /// Entries of rings that others than their owners made.
+    package var ringEntriesOfOthers = 0
+    package var ringGuestsTakenIn = 0
+    package var ringEntriesThatDropped = 0
+    /// Pages of statements beside rings that were checked against the commits.
+    package var ringStatementPages = 0
+    /// Encrypted values and stamps in commits, and those of them that are of a shared tree's key.
     package var encryptedChecked = 0
+    package var encryptedInTreesChecked = 0
     /// Fields with encrypted assets in records that commits put.
     package var encryptedAssetHolders = 0
     /// Saves that were refused for their keys.
     package var keysRefused = 0
+    /// Those of them where a member of the ring took part no more.
+    package var departuresRefused = 0
+    /// Those of them that brought the zone's key into a shared tree.
+    package var zoneKeysRefused = 0
     /// Messages of enrolments that were kept, enrolments in answers to fetches, and those refused for their number.
     package var enrolmentMessages = 0
     package var enrolmentsShown = 0
@@ -138,8 +159,21 @@ package struct SimulationReport: Sendable {
         statementsHeldBack += other.statementsHeldBack
         ringEntriesKept += other.ringEntriesKept
         ringEntriesTooLate += other.ringEntriesTooLate
+        ringEntriesForbidden += other.ringEntriesForbidden
         ringPages += other.ringPages
+        ringsJoined += other.ringsJoined
+        joinsRefused += other.joinsRefused
+        ringSelections += other.ringSelections
+        ringSelectionsRefused += other.ringSelectionsRefused
+        ringProofsKept += other.ringProofsKept
+        ringEntriesOfOthers += other.ringEntriesOfOthers
+        ringGuestsTakenIn += other.ringGuestsTakenIn
+        ringEntriesThatDropped += other.ringEntriesThatDropped
+        ringStatementPages += other.ringStatementPages
         encryptedChecked += other.encryptedChecked
+        encryptedInTreesChecked += other.encryptedInTreesChecked
+        departuresRefused += other.departuresRefused
+        zoneKeysRefused += other.zoneKeysRefused
         encryptedAssetHolders += other.encryptedAssetHolders
         keysRefused += other.keysRefused
         enrolmentMessages += other.enrolmentMessages
@@ -174,9 +208,16 @@ package struct SimulationReport: Sendable {
             + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), "
             + "statements kept \(statementsKept), in the place of others \(statementsReplaced), "
             + "there before \(statementsHeldBack), too late \(statementsTooLate), pages of them \(statementPages), "
-            + "entries of rings kept \(ringEntriesKept), too late \(ringEntriesTooLate), pages of them \(ringPages), "
-            + "values encrypted \(encryptedChecked), fields with encrypted assets \(encryptedAssetHolders), "
-            + "refused for their keys \(keysRefused), for plain assets \(plainAssetsRefused), "
+            + "entries of rings kept \(ringEntriesKept), too late \(ringEntriesTooLate), "
+            + "of those who may not write \(ringEntriesForbidden), pages of them \(ringPages), "
+            + "rings joined \(ringsJoined), joins refused \(joinsRefused), proofs kept \(ringProofsKept), "
+            + "earlier chains taken again \(ringSelections), too often \(ringSelectionsRefused), "
+            + "entries that others made \(ringEntriesOfOthers), guests taken in \(ringGuestsTakenIn), "
+            + "entries that dropped somebody \(ringEntriesThatDropped), "
+            + "pages of statements beside rings \(ringStatementPages), "
+            + "values encrypted \(encryptedChecked), in shared trees \(encryptedInTreesChecked), fields with encrypted assets \(encryptedAssetHolders), "
+            + "refused for their keys \(keysRefused), since somebody departed \(departuresRefused), "
+            + "of the zone's key in shared trees \(zoneKeysRefused), for plain assets \(plainAssetsRefused), "
             + "plain assets kept beside encrypted ones \(plainAssetsKept), "
             + "messages of enrolments \(enrolmentMessages), enrolments shown \(enrolmentsShown), "
             + "too many \(enrolmentsLimited), "
