@@ -27,6 +27,8 @@ final class GuestDesk {
     var writers: Set<String> = []
     /// Whether it takes no entry that is signed with keys which its author has replaced.
     var refusesFormerKeys = false
+    /// Whether it lets nobody ask to be taken in.
+    var refusesGuests = false
     /// What a lying server makes of a page.
     var lie: ((inout RingPage) -> Void)?
     private(set) var fetchCount = 0

@@ -20,6 +20,8 @@ final class GuestDevice {
     var zone: RingKeys?
     /// Members whom the app has removed.
     var dropped: Set<String> = []
+    /// Those whom a person takes in without a proof, as that person saw them.
+    var approved: [String: KnownStatements] = [:]
 
     init(_ user: String, at desk: GuestDesk) throws {
         (self.user, self.desk) = (user, desk)
@@ -55,7 +57,7 @@ final class GuestDevice {
                 Machine.Start(
                     goal: goal, place: RingPlace(owner: desk.owner, zone: desk.zone, root: desk.root), kept: kept,
                     identity: identity, people: Array(people.values), zone: zone, dropped: dropped,
-                    asksServer: asksServer, hasNewestIdentity: true, encryptsAssets: false))
+                    approved: approved, asksServer: asksServer, hasNewestIdentity: true, encryptsAssets: false))
             switch try run(&machine) {
             case .ring(let ring): return ring
             case .again: continue
@@ -86,6 +88,7 @@ final class GuestDevice {
             case .append(let entry, let statements):
                 let isTaken = try desk.append(entry, statements)
                 action = isTaken ? machine.appended() : machine.appendRefused()
+            case .join where desk.refusesGuests: action = machine.joined(false)
             case .join(let invitationID, let proof):
                 desk.statements[user] = signed
                 let isMember = kept.known?.chain.head.member(named: user) != nil

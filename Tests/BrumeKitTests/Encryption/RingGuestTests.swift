@@ -68,9 +68,9 @@ struct RingGuestTests {
         #expect(try eve.opened(after) == nil)
     }
 
-    @Test("is made by sharing alone, once, with one link")
+    @Test("is made by sharing, once, with one link, and by nobody who only looks")
     func sharing() throws {
-        #expect(try ada.run(.read) == nil && ada.run(.write) == nil && desk.entries.isEmpty)
+        #expect(try ada.run(.read) == nil && ada.run(.admit) == nil && desk.entries.isEmpty)
         try ada.run(.share)
         let link = try #require(try ada.link()).text
         try ada.run(.share)
@@ -340,7 +340,7 @@ struct RingGuestTests {
         try takeIn(bob)
         desk.entries = []
         ada.zone = try ada.account.begun(zone: desk.zone)
-        #expect(try ada.run(.write, asksServer: false) == nil && desk.entries.isEmpty)
+        #expect(try ada.run(.admit, asksServer: false) == nil && desk.entries.isEmpty)
         try ada.run(.share)
         let place = try SignedRingEntry(#require(desk.entries.first).array).entry.ring.place
         #expect(place == ada.zone?.place && desk.entries.count == 1)

@@ -60,7 +60,7 @@ extension EncryptedZones {
         if let participants, participants == guests { return }
         let dropped = participants.map { guests.subtracting($0) } ?? []
         try await turns.run { () async throws(CKError) in
-            let look = ZoneRingDriver.Look(goal: .write, ring: ring, asksServer: true, zone: zone, dropped: dropped)
+            let look = ZoneRingDriver.Look(goal: .admit, ring: ring, asksServer: true, zone: zone, dropped: dropped)
             _ = try await self.look(look, account, options)
         }
     }

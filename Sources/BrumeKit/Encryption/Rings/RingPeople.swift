@@ -74,11 +74,20 @@ struct RingPeople: Sendable {
         }
     }
 
-    /// The account's own signed statements.
-    func ownStatements() async throws(CKError) -> [SharedBytes] {
+    /// The account's own statements; nil where it has none.
+    func own() async throws(CKError) -> KnownStatements? {
         let folder = folder
-        let loaded = try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.load() }
-        return (loaded.kept.known?.signed ?? []).map { SharedBytes($0.bytes) }
+        return try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.load() }.kept.known
+    }
+
+    /// A page of the ring's entries behind a number, with what the server says beside them.
+    func page(after number: UInt32) async throws(CKError) -> RingPage {
+        let request = FetchRingRequest(zone: ring.zoneID, root: ring.root, after: number)
+        return try await account.call(.ringsFetch, options: options) { coder in
+            coder.encodeFetchRingRequest(request)
+        } decode: { (coder, bytes) throws(ServiceError) in
+            try coder.decodeFetchRingResponse(bytes)
+        }
     }
 
     /// What is known of a user once it is compared with what the server shows; nil for a stranger.
@@ -91,13 +100,13 @@ struct RingPeople: Sendable {
             try await load(user).known, named: hashes, isOwner: user == ring.owner)
     }
 
-    private func load(_ user: String) async throws(CKError) -> KeyFolder.LoadedPerson {
+    func load(_ user: String) async throws(CKError) -> KeyFolder.LoadedPerson {
         let folder = folder
         return try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadPerson(user) }
     }
 
     /// All statements of a user that the server has beside the zone's rings; nil where they are none.
-    private func statements(of user: String) async throws(CKError) -> [SignedStatement]? {
+    func statements(of user: String) async throws(CKError) -> [SignedStatement]? {
         var shown: [SignedStatement] = []
         var byteCount = 0
         let isOwner = user == ring.owner

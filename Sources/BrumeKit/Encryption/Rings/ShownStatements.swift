@@ -19,6 +19,14 @@ struct ShownStatements: Sendable {
         self.chains = chains
     }
 
+    /// The chain that has a statement, or without one the last that is shown, whatever is known of the user; nil where
+    /// there is none, or one of the chains does not hold.
+    func chain(named hash: [UInt8]?) -> KnownStatements? {
+        guard let all = checked() else { return nil }
+        guard let hash else { return all.last }
+        return all.last { $0.chain.statement(of: hash) != nil }
+    }
+
     /// What is known of a user, once it is compared with what a server shows.
     struct Meeting: Sendable {
         /// The one chain that counts.
@@ -36,13 +44,17 @@ struct ShownStatements: Sendable {
     ///   - isOwner: Whether the user owns the zone: then there is one chain, and a ring that another one began is none.
     /// - Returns: Nil for a stranger: others are shown than are known, or none that hold.
     func meet(_ known: KnownStatements?, named hashes: Set<[UInt8]>, isOwner: Bool) -> Meeting? {
-        let all = chains.compactMap { try? KnownStatements($0, of: scope, trust: .seen) }
-        guard all.count == chains.count else { return nil }
+        guard let all = checked() else { return nil }
         var person = all.last { chain in hashes.contains { chain.chain.statement(of: $0) != nil } }
         if let known { person = chains.lazy.compactMap { known.following($0) }.first }
         guard let person else { return nil }
         let others = all.filter { $0.chain.first.hash != person.chain.first.hash }
         return Meeting(person: person, others: isOwner ? [] : others)
+    }
+
+    private func checked() -> [KnownStatements]? {
+        let all = chains.compactMap { try? KnownStatements($0, of: scope, trust: .seen) }
+        return all.count == chains.count ? all : nil
     }
 }
 

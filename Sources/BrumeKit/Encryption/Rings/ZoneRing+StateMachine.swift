@@ -4,10 +4,10 @@ internal import BrumeModel
 /// One look at a ring of a zone: what to ask the server, what to keep and when, and what comes of it.
 ///
 /// Pure but for the random bytes of new keys. A zone's own ring is made with its first encrypted value, and a tree's
-/// when its root is shared, by a device of the owner's. A ring gets a new key where its last entry names keys that
-/// somebody has replaced, as after a device was removed, or members who take part no more; and with it those are taken
-/// in who wait for that. What a server lacks that this device knows it gets back; what it shows otherwise is not
-/// followed (Documentation/EncryptionFormats.md, section 12).
+/// when its root is shared, or with the first value that is encrypted below one that is, by a device of the owner's.
+/// A ring gets a new key where its last entry names keys that somebody has replaced, as after a device was removed, or
+/// members who take part no more; and with it those are taken in who wait for that. What a server lacks that this
+/// device knows it gets back; what it shows otherwise is not followed (Documentation/EncryptionFormats.md, section 12).
 struct ZoneRingStateMachine: Sendable {
     /// What the ring is for.
     enum Goal: Sendable {
@@ -15,6 +15,8 @@ struct ZoneRingStateMachine: Sendable {
         case read
         /// To encrypt values, with its newest key.
         case write
+        /// To take in who waits, and to have those go who take part no more. Like ``write``, but makes no ring.
+        case admit
         /// For a zone that is to be one tree. Like ``write``, but for a ring of another scope.
         case writePerZone
         /// A person takes what the server shows for the zone's keys, where this device knows other ones.
@@ -77,6 +79,8 @@ struct ZoneRingStateMachine: Sendable {
         /// Members who are out by what the app did, or are in the share no more as the server shows it: they go whether
         /// the server says so of the ring or not.
         var dropped: Set<String> = []
+        /// Those whom a person takes in without a proof, by their user record names, as they were shown to that person.
+        var approved: [String: KnownStatements] = [:]
         /// Whether the server is asked even where what is kept would do.
         var asksServer: Bool
         /// Whether the server was asked for the account's statements just now.
@@ -113,7 +117,7 @@ struct ZoneRingStateMachine: Sendable {
         switch start.goal {
         case .read: return namesFormerKeys(ring) ? fetch() : finish(ring)
         case .join: return fetch()
-        case .write, .writePerZone, .accept, .share: return isForWriting(ring) ? finish(ring) : fetch()
+        case .write, .admit, .writePerZone, .accept, .share: return isForWriting(ring) ? finish(ring) : fetch()
         }
     }
 
@@ -185,7 +189,8 @@ struct ZoneRingStateMachine: Sendable {
     /// The server knows which keys the account has; false where it refused to.
     mutating func joined(_ isTaken: Bool) -> Action {
         guard case .joining = phase else { preconditionFailure("nothing was to be joined") }
-        guard isTaken else { return .finish(.again) }
+        // A guest who only says that they wait reads what there is to read in any case.
+        guard isTaken || isUnasked else { return .finish(.again) }
         hasJoined = true
         return proceed()
     }

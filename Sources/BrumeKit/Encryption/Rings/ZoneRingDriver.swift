@@ -6,7 +6,7 @@ internal import BrumeProtocol
 struct ZoneRingDriver: Sendable {
     typealias Machine = ZoneRingStateMachine
 
-    private let folders: KeyFolderAccess
+    let folders: KeyFolderAccess
 
     init(folders: KeyFolderAccess) { self.folders = folders }
 
@@ -19,6 +19,8 @@ struct ZoneRingDriver: Sendable {
         var zone: RingKeys?
         /// Members who are out, whatever the server says of the ring.
         var dropped: Set<String> = []
+        /// Those whom a person takes in, by their user record names, as they were shown to that person.
+        var approved: [String: KnownStatements] = [:]
     }
 
     /// Looks at a ring.
@@ -44,7 +46,7 @@ struct ZoneRingDriver: Sendable {
                 Machine.Start(
                     goal: look.goal, place: place, kept: loaded.kept, identity: identity,
                     people: try await people.known(of: loaded.kept), zone: look.zone, dropped: look.dropped,
-                    asksServer: asksServer, hasNewestIdentity: hasNewestIdentity,
+                    approved: look.approved, asksServer: asksServer, hasNewestIdentity: hasNewestIdentity,
                     encryptsAssets: account.configuration.encryptsAssets))
             let run = Run(place: place, ring: look.ring, folder: folder, people: people, account, options)
             switch try await self.run(machine, over: loaded.head, run) {
@@ -66,6 +68,14 @@ struct ZoneRingDriver: Sendable {
         return try await load(ring.place(in: folder), in: folder).kept
     }
 
+    /// Those who have to do with a ring.
+    func people(
+        _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> RingPeople {
+        let folder = try await folders.folder(of: account, options)
+        return RingPeople(folders: folders, folder: folder, ring: ring, account: account, options: options)
+    }
+
     /// Remembers that a zone was deleted, as far as is known.
     func zoneWasDeleted(_ ring: ZoneRingID, for account: AccountBinding) async throws(CKError) {
         let folder = try await folders.folder(of: account)
@@ -82,7 +92,7 @@ struct ZoneRingDriver: Sendable {
     private func identity(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Identity? {
         switch goal {
         case .read, .accept: try await account.keys.identityIfAny(for: account)
-        case .write, .writePerZone, .share, .join: try await account.keys.identity(for: account)
+        case .write, .admit, .writePerZone, .share, .join: try await account.keys.identity(for: account)
         }
     }
 
@@ -113,7 +123,8 @@ struct ZoneRingDriver: Sendable {
         var action = machine.started()
         while true {
             switch action {
-            case .fetch(let number): action = machine.pageCame(try await fetch(after: number, run))
+            case .fetch(let number):
+                action = machine.pageCame(try await run.people.page(after: number))
             case .meet(let users, let hashes):
                 let found = try await run.people.meet(users, named: hashes)
                 met = found.known
@@ -122,7 +133,14 @@ struct ZoneRingDriver: Sendable {
                 let isTaken = try await append(entry, statements, run)
                 action = isTaken ? machine.appended() : machine.appendRefused()
             case .join(let invitationID, let proof):
-                action = machine.joined(try await join(invitationID: invitationID, proof: proof, run))
+                var isTaken = false
+                do throws(CKError) {
+                    isTaken = try await join(invitationID: invitationID, proof: proof, run)
+                } catch {
+                    // Nobody has asked for more than to read.
+                    guard machine.isUnasked, !error.keepsFromAsking else { throw error }
+                }
+                action = machine.joined(isTaken)
             case .keep(let kept):
                 // Those by whom the ring was checked, before it.
                 try await run.people.keep(met, of: kept)
@@ -150,15 +168,6 @@ struct ZoneRingDriver: Sendable {
 
     // MARK: The server
 
-    private func fetch(after number: UInt32, _ run: Run) async throws(CKError) -> RingPage {
-        let request = FetchRingRequest(zone: run.ring.zoneID, root: run.ring.root, after: number)
-        return try await run.account.call(.ringsFetch, options: run.options) { coder in
-            coder.encodeFetchRingRequest(request)
-        } decode: { (coder, bytes) throws(ServiceError) in
-            try coder.decodeFetchRingResponse(bytes)
-        }
-    }
-
     /// Whether the server has the entry; false where it has another one, or calls it wrong.
     private func append(
         _ entry: SharedBytes, _ statements: [SharedBytes], _ run: Run
@@ -177,7 +186,7 @@ struct ZoneRingDriver: Sendable {
     /// Gives the server the account's statements, as many as a request may have at a time, and with the last ones the
     /// proof of a link.
     private func join(invitationID: [UInt8], proof: [UInt8], _ run: Run) async throws(CKError) -> Bool {
-        var rest = try await run.people.ownStatements()[...]
+        var rest = (try await run.people.own()?.signed ?? []).map { SharedBytes($0.bytes) }[...]
         return try await isTaken { () throws(CKError) in
             repeat {
                 let part = rest.prefix(Limits.ringStatementsPerRequest)

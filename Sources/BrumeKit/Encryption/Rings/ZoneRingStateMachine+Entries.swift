@@ -7,7 +7,7 @@ extension ZoneRingStateMachine {
     var makesEntries: Bool {
         switch start.goal {
         case .read, .join: false
-        case .write, .writePerZone, .accept, .share: true
+        case .write, .admit, .writePerZone, .accept, .share: true
         }
     }
 
@@ -17,6 +17,7 @@ extension ZoneRingStateMachine {
             if case .join(let link) = start.goal { return join(ring, link) }
             // A member whose keys were replaced says so: who reads alone can make no entry.
             if namesFormerKeys(ring) { return sendJoin(invitationID: [], proof: []) }
+            if isUnasked { return sendJoin(invitationID: [], proof: []) }
         }
         guard makesEntries else { return finish(ring) }
         guard let member = ownMember(of: ring.chain.head) else { return fail(.isNoMember) }
@@ -30,6 +31,17 @@ extension ZoneRingStateMachine {
         !isOwn && ownMember(of: ring.chain.head) != nil && !ring.chain.head.namesKeys(of: identity)
     }
 
+    /// Whether the account takes part in what the ring is of, and the server does not have it among those who wait for
+    /// the keys: they may have come before there were any.
+    var isUnasked: Bool {
+        guard !isOwn, let ring = current, ownMember(of: ring.chain.head) == nil else { return false }
+        if case .join = start.goal { return false }
+        return !news.guests.contains { guest in
+            guest.user.hasBytes(of: user)
+                && identity.chain.statement(of: guest.statementHash)?.keys == identity.keys.publicKeys
+        }
+    }
+
     /// Whether new values may take the ring's newest key as it is known here.
     func isForWriting(_ ring: KnownRing) -> Bool {
         ownMember(of: ring.chain.head) != nil && nextDraft(ring) == nil
@@ -41,10 +53,9 @@ extension ZoneRingStateMachine {
     mutating func beginIfWanted() -> Action {
         guard isOwn else { return .finish(.ring(nil)) }
         switch start.goal {
-        case .read, .accept, .join: return .finish(.ring(nil))
-        // A tree that is not shared has its zone's keys.
-        case .write, .writePerZone: return start.place.root.isEmpty ? begin() : .finish(.ring(nil))
-        case .share: return start.place.root.isEmpty || start.zone != nil ? begin() : .finish(.ring(nil))
+        case .read, .admit, .accept, .join: return .finish(.ring(nil))
+        case .write, .writePerZone, .share:
+            return start.place.root.isEmpty || start.zone != nil ? begin() : .finish(.ring(nil))
         }
     }
 
@@ -102,9 +113,9 @@ extension ZoneRingStateMachine {
         }
         let links = draft.invitations
         for guest in news.guests where !draft.members.contains(where: { $0.user.hasBytes(of: guest.user) }) {
-            guard draft.members.count < KeyLimits.ringMembersMax, let member = admitted(guest, by: head, links) else {
-                continue
-            }
+            guard draft.members.count < KeyLimits.ringMembersMax,
+                let member = admitted(guest, by: head, links) ?? approved(guest)
+            else { continue }
             draft.admit(member)
             isNeeded = true
         }
@@ -140,6 +151,17 @@ extension ZoneRingStateMachine {
         return head.member(
             joining: guest.user, statementHash: guest.statementHash, invitationID: guest.invitationID,
             proof: guest.proof, wantedRole: guest.mayWrite ? .writer : .reader)
+    }
+
+    /// A guest as a member whom a person takes in; nil for one whom nobody decided about, or who has other keys than
+    /// that person saw.
+    private func approved(_ guest: RingGuest) -> RingMember? {
+        guard let approved = start.approved[guest.user]?.chain, let known = people[guest.user]?.chain,
+            known.first.hash == approved.first.hash, known.last.keys == approved.last.keys,
+            known.statement(of: guest.statementHash)?.keys == known.last.keys, !start.dropped.contains(guest.user)
+        else { return nil }
+        return RingMember(
+            user: guest.user, statementHash: guest.statementHash, role: guest.mayWrite ? .writer : .reader)
     }
 
     /// Gives the ring a new key.
@@ -218,7 +240,7 @@ extension ZoneRingStateMachine {
         }
         guard let link else { return sendJoin(invitationID: [], proof: []) }
         guard let owner = people[start.place.owner], link.isOf(owner.chain) else { return fail(.isOfAnotherOwner) }
-        // Whoever comes by a link that was replaced waits for a person's approval.
+        // Whoever comes by a link that was replaced waits for a person to decide.
         guard let invitation = head.invitation(of: link.secret) else { return sendJoin(invitationID: [], proof: []) }
         let proof = link.secret.joinProof(
             ring: head.ring, invitationID: invitation.id, guest: user, statementHash: identity.statement.hash)

@@ -18,8 +18,10 @@ extension ZoneRingStateMachine {
             for member in signed.entry.members { need(member.user, member.statementHash) }
         }
         if makesEntries, let head = fetch.shown.last?.entry {
-            // Those without a proof cost nothing.
-            for guest in fetch.news.guests where head.admits(guest) { need(guest.user, guest.statementHash) }
+            // Those without a proof, about whom nobody has decided, cost nothing.
+            for guest in fetch.news.guests where head.admits(guest) || start.approved[guest.user] != nil {
+                need(guest.user, guest.statementHash)
+            }
         }
         // In another's zone entries may name keys that the account had before it began anew.
         if isOwn || hashes.isDisjoint(with: ownHashes(fetch)) { users.remove(user) }

@@ -1,0 +1,108 @@
+import BrumeModel
+import Testing
+
+@testable import BrumeEncryption
+@testable import BrumeKit
+
+/// Guests who came without the link, about whom a person decides.
+extension RingGuestTests {
+    /// Ada shares, and those take part who never had the link.
+    private func waiting(_ guests: [GuestDevice]) throws {
+        try ada.run(.share)
+        for guest in guests {
+            desk.participants.insert(guest.user)
+            try guest.run(.join(nil))
+        }
+    }
+
+    @Test("takes in without a proof whom a person takes in, as the share permits, and nobody else")
+    func approval() throws {
+        try waiting([bob, eve])
+        ada.approved = [bob.user: try bob.account.known()]
+        try ada.run(.write)
+        ada.approved = [:]
+        let head = try #require(ada.kept.known).chain.head
+        #expect(head.members.map(\.user).sorted() == [ada.user, bob.user])
+        #expect(head.member(named: bob.user)?.role == .reader && desk.guests.keys.sorted() == [eve.user])
+        #expect(try bob.opened(old[0]) == "one" && eve.opened(old[0]) == nil)
+        #expect(ada.people[bob.user]?.signed == bob.signed)
+        desk.writers = [eve.user]
+        ada.approved = [eve.user: try eve.account.known()]
+        try ada.run(.write)
+        #expect(try #require(ada.kept.known).chain.head.member(named: eve.user)?.role == .writer)
+        // Nobody is boxed to twice for one decision.
+        let count = desk.entries.count
+        try ada.run(.write)
+        #expect(desk.entries.count == count)
+    }
+
+    @Test("takes in nobody with other keys than the person saw who decided, nor whom the app has removed")
+    func approvalOfOthers() throws {
+        try waiting([bob])
+        let forger = try GuestDevice(bob.user, at: desk)
+        ada.approved = [bob.user: try forger.account.known()]
+        try ada.run(.write)
+        #expect(desk.entries.count == 1)
+        ada.approved = [bob.user: try bob.account.known()]
+        ada.dropped = [bob.user]
+        try ada.run(.write)
+        #expect(desk.entries.count == 1)
+        ada.dropped = []
+        try bob.replaceKeys()
+        try bob.run(.join(nil))
+        try ada.run(.write)
+        #expect(desk.entries.count == 1 && desk.guests[bob.user] != nil)
+        // Where this device knows somebody else of the name, it is not that one.
+        ada.people[bob.user] = try forger.account.known()
+        ada.approved = [bob.user: try bob.account.known()]
+        try ada.run(.write)
+        #expect(desk.entries.count == 1)
+        ada.people = [:]
+        try ada.run(.write)
+        #expect(desk.entries.count == 2)
+    }
+
+    @Test(
+        "is made without a link by what is encrypted in a share that began without it, and gets one with the next share"
+    )
+    func late() throws {
+        desk.participants = [bob.user]
+        #expect(try bob.run(.write) == nil && desk.guests.isEmpty)
+        let value = try #require(try ada.sealed("late"))
+        #expect(try desk.entries.count == 1 && ada.link() == nil && ValueHeader(of: value).kind == .isShared)
+        #expect(try bob.opened(value) == nil && desk.guests.keys.sorted() == [bob.user])
+        try ada.run(.admit)
+        #expect(desk.entries.count == 1)
+        ada.approved = [bob.user: try bob.account.known()]
+        try ada.run(.admit)
+        #expect(try bob.opened(value) == "late")
+        try ada.run(.share)
+        #expect(try ada.link() != nil && desk.entries.count == 3)
+    }
+
+    @Test("is asked for by whoever takes part and is no member, once, and a proof stays with that")
+    func asking() throws {
+        try ada.run(.share)
+        desk.participants = [bob.user, eve.user]
+        #expect(try bob.opened(old[0]) == nil)
+        #expect(desk.guests[bob.user] == RingGuest(user: bob.user, statementHash: bob.identity.statement.hash))
+        try bob.run(.join(ada.link()))
+        let asked = try #require(desk.guests[bob.user])
+        #expect(try bob.opened(old[0]) == nil && desk.guests[bob.user] == asked && !asked.proof.isEmpty)
+        // With other keys a proof is none any more, and the old ones would be waited with for ever.
+        try bob.replaceKeys()
+        try bob.run(.read)
+        #expect(desk.guests[bob.user]?.statementHash == bob.identity.statement.hash)
+        #expect(eve.failure(.write) == .isNoMember && desk.guests[eve.user] != nil)
+        #expect(desk.guests[ada.user] == nil)
+    }
+
+    @Test("is read by a guest as far as it goes where the server lets nobody ask")
+    func refusedAsking() throws {
+        try ada.run(.share)
+        desk.participants = [bob.user]
+        desk.refusesGuests = true
+        #expect(try bob.run(.read) != nil && desk.guests.isEmpty)
+        #expect(bob.failure(.join(nil)) == .busy)
+    }
+}
