@@ -22,6 +22,21 @@ extension CKDatabase {
     ///   server throw.
     @discardableResult
     public func acceptEncryptionKeys(of zoneID: CKRecordZone.ID) async throws(CKError) -> Bool {
+        try await acceptEncryptionKeys(zoneID.ringID, in: zoneID)
+    }
+
+    /// Brume's addition: the same for the keys of a shared record and what is below it, which are others than its
+    /// zone's.
+    @discardableResult
+    public func acceptEncryptionKeys(ofShared rootRecordID: CKRecord.ID) async throws(CKError) -> Bool {
+        var ring = rootRecordID.zoneID.ringID
+        ring.root = rootRecordID.recordName
+        return try await acceptEncryptionKeys(ring, in: rootRecordID.zoneID)
+    }
+
+    private func acceptEncryptionKeys(
+        _ ring: ZoneRingID, in zoneID: CKRecordZone.ID
+    ) async throws(CKError) -> Bool {
         let problem: String? =
             switch databaseScope {
             case .private: problem(of: zoneID)
@@ -34,6 +49,6 @@ extension CKDatabase {
                 message: "zone \(zoneID.zoneName.quotedName) can't have its keys accepted: \(problem)")
         }
         let account = core.account
-        return try await account.encryptedZones.accept(zoneID.zoneName, for: account, callOptions)
+        return try await account.encryptedZones.accept(ring, for: account, callOptions)
     }
 }

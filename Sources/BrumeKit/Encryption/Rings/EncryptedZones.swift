@@ -92,15 +92,16 @@ final class EncryptedZones: Sendable {
         }
     }
 
-    /// Goes on with what the server shows for a zone's keys, where this device knows other ones.
+    /// Goes on with what the server shows for a ring of the account's own, where this device knows another one.
     ///
-    /// - Returns: Whether they were other ones.
+    /// - Returns: Whether it was another one.
     /// - Throws: The same as ``keysForWriting(zone:isStale:for:_:)``.
-    func accept(_ zone: String, for account: AccountBinding, _ options: CallOptions) async throws(CKError) -> Bool {
-        let ring = ZoneRingID(zone: zone)
+    func accept(_ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions) async throws(CKError) -> Bool {
+        let zone =
+            ring.isOwnTree ? try await keysForReading(ring.zones, upTo: 1, for: account, options) : nil
         return try await turns.run { () async throws(CKError) in
             let before = try await driver.kept(ring, for: account).known?.endedBranches.count ?? 0
-            let look = ZoneRingDriver.Look(goal: .accept, ring: ring, asksServer: true)
+            let look = ZoneRingDriver.Look(goal: .accept, ring: ring, asksServer: true, zone: zone)
             guard let found = try await driver.run(look, for: account, options) else { return false }
             _ = remember(RingKeys(found.ring, of: found.identity), ring)
             return found.ring.endedBranches.count > before
@@ -223,6 +224,9 @@ final class EncryptedZones: Sendable {
         }
         return kept.known?.chain.head.isPerZone ?? false
     }
+
+    /// Has the server asked again where it had no more than was known.
+    func forgetAnswers() { state.withLock { $0.answers = [:] } }
 
     // MARK: Trees
 

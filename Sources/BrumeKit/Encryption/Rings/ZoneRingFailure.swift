@@ -46,8 +46,8 @@ extension ZoneRingFailure {
         case .isNoMember:
             CKError.withoutKeys(
                 "this account does not have \(zone) yet: a device of its owner's hands them on the next time that it "
-                    + "fetches what is shared; where the share was accepted without the whole link, open that, and where "
-                    + "that changes nothing, ask the owner for the newest one")
+                    + "fetches what is shared; where the share was accepted without the whole link, open that, or ask the "
+                    + "owner for the newest one, or to give this account the keys (CKDatabase.giveEncryptionKeys(to:))")
         case .isDue:
             CKError.withoutKeys(
                 "somebody left, or has new keys, since \(zone) were made, and this account may not make others: try "
@@ -55,12 +55,15 @@ extension ZoneRingFailure {
         case .isStranger(let user):
             CKError.withoutKeys(
                 "the server shows other keys of user \(user) than this device knows, and nothing is encrypted with "
-                    + "\(zone): they began anew, or the server lies; ask them")
+                    + "\(zone): they began anew, or the server lies; CKDatabase.encryptionPeople(of:) shows a safety "
+                    + "number to compare with them, and CKContainer.trust(_:) takes the keys")
         case .isOfAnotherOwner:
             CKError(
                 .permissionFailure,
-                message: "the share's link is of another owner than the server shows for \(zone), and nothing is read "
-                    + "with them: ask who gave you the link")
+                message: "the share's link is of another owner than the server shows for \(zone), or than this device "
+                    + "knows, and nothing is read with them: ask who gave you the link; where the owner began anew, "
+                    + "CKDatabase.encryptionPeople(of:) shows a safety number to compare with them, and "
+                    + "CKContainer.trust(_:) takes their keys")
         case .busy:
             CKError(.zoneBusy, message: "\(zone) kept changing on other devices; try again", retryAfterSeconds: 1)
         case .newer:

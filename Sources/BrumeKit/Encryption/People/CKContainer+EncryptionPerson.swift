@@ -1,0 +1,96 @@
+internal import BrumeEncryption
+internal import BrumeModel
+
+extension CKContainer {
+    /// Brume's addition: somebody else with whom something is shared, and their encryption keys as the server shows
+    /// them; see ``CKDatabase/encryptionPeople(ofShared:)``.
+    ///
+    /// It is of the moment at which the server was asked. What a person decides about it holds for these keys alone.
+    public struct EncryptionPerson: Hashable, Sendable {
+        /// How this device knows somebody's keys.
+        public enum Standing: Hashable, Sendable {
+            /// It does not: they are the server's word.
+            case unknown
+            /// The server showed them first, and they have gone on by the user's own signatures since.
+            case seen
+            /// The link of a share that they own proves them.
+            case link
+            /// A person compared the safety numbers; see ``CKContainer/trust(_:)``.
+            case compared
+            /// This device knows other ones: the user began anew, or the server lies. Nothing is encrypted for them,
+            /// and nothing of theirs is read, until a person trusts them.
+            case changed
+        }
+
+        /// Whose keys they are, by the server's word.
+        public let userRecordID: CKRecord.ID
+        /// How this device knows the keys.
+        public let standing: Standing
+        /// Whether they take part in what is shared and wait for its keys. A device of the owner's gives them by
+        /// itself to whoever came by the share's whole link; for others a person decides
+        /// (``CKDatabase/giveEncryptionKeys(to:)``).
+        public let isWaiting: Bool
+        /// Sixty digits in groups of five: the same on both users' devices if, and only if, each sees the other's
+        /// genuine keys.
+        public let safetyNumber: String
+
+        let person: ShownPerson
+        let ring: ZoneRingID
+
+        init(_ person: ShownPerson, ring: ZoneRingID, safetyNumber: String) {
+            userRecordID = CKRecord.ID(recordName: person.user)
+            standing =
+                switch person.trust {
+                case _ where person.isOther: .changed
+                case .seen?: .seen
+                case .link?: .link
+                case .compared?: .compared
+                case nil: .unknown
+                }
+            isWaiting = person.isWaiting
+            self.safetyNumber = safetyNumber
+            (self.person, self.ring) = (person, ring)
+        }
+    }
+
+    /// Brume's addition: takes somebody's encryption keys for theirs, since a person has compared the safety numbers.
+    ///
+    /// Both users look at ``EncryptionPerson/safetyNumber`` of the other, each on a device of their own, and compare
+    /// them side by side or on the phone: not by what the server carries. Where they are the same, both devices see
+    /// genuine keys, and trusting says so on this one. Where this device knew other keys of the user, it knows these
+    /// from now on: that is so after the user's ``resetEncryption()``, and where an owner reset, accept the new share
+    /// by its link afterwards.
+    ///
+    /// It gives nobody keys: ``CKDatabase/giveEncryptionKeys(to:)`` does. Other devices of the account decide for
+    /// themselves.
+    ///
+    /// - Throws: `accountTemporarilyUnavailable` where this device does not have the account's keys; `invalidArguments`
+    ///   for somebody of another container or environment; `internalError` where the state folder can't be used.
+    public func trust(_ person: EncryptionPerson) async throws(CKError) {
+        let account = core.account
+        let scope = try await account.keyFolders.folder(of: account, callOptions).place.scope
+        let shown = person.person.statements.chain.last.scope
+        guard shown.container == scope.container, shown.environment == scope.environment else {
+            throw CKError(
+                .invalidArguments,
+                message: "\(person.userRecordID.recordName) was shown in another container or environment; ask for the "
+                    + "people of what is shared in this one")
+        }
+        try await account.encryptedZones.trust(person.person, person.ring, for: account, callOptions)
+    }
+}
+
+extension CKContainer.EncryptionPerson: CustomStringConvertible, CustomReflectable {
+    /// The user's record name.
+    public var description: String { userRecordID.recordName }
+
+    /// What an app sees, for `dump`.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "userRecordID": userRecordID, "standing": standing, "isWaiting": isWaiting,
+                "safetyNumber": safetyNumber,
+            ])
+    }
+}

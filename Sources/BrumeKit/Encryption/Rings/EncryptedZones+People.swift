@@ -1,0 +1,49 @@
+internal import BrumeEncryption
+
+/// What a person decides about those with whom something is shared.
+extension EncryptedZones {
+    /// Those who have a ring's keys or wait for them, as the server shows them, and the account's own statements. In
+    /// the account's own zones those are taken in first who can prove that they had the link.
+    ///
+    /// - Throws: `unknownItem` where the account has no keys; what calls to the server and ``takeIn(_:_:for:_:)``
+    ///   throw.
+    func people(
+        _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> (own: KnownStatements, others: [ShownPerson]) {
+        guard try await identity(for: account) != nil else { throw AccountKeysFailure.notSetUp.error }
+        if ring.owner.isEmpty { try await takeIn(ring, nil, for: account, options) }
+        let people = try await driver.people(ring, for: account, options)
+        guard let own = try await people.own() else { throw AccountKeysFailure.notSetUp.error }
+        return (own, try await people.shown())
+    }
+
+    /// Takes somebody into a ring of the account's own who waits for that, since a person says so.
+    ///
+    /// - Returns: Whether they have the keys now: not where they take part no more, have other keys, or wait no more.
+    /// - Throws: The same as ``keysForWriting(_:isStale:for:_:)``.
+    func giveKeys(
+        to person: ShownPerson, _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> Bool {
+        let zone = ring.isOwnTree ? try await keysForWriting(zone: ring.zone, for: account, options) : nil
+        try await turns.run { () async throws(CKError) in
+            let look = ZoneRingDriver.Look(
+                goal: .admit, ring: ring, asksServer: true, zone: zone, approved: [person.user: person.statements])
+            _ = try await self.look(look, account, options)
+        }
+        let member = try await driver.kept(ring, for: account).known?.chain.head.member(named: person.user)
+        guard let member, let statement = person.statements.chain.statement(of: member.statementHash) else {
+            return false
+        }
+        return statement.keys == person.statements.chain.last.keys
+    }
+
+    /// Takes what a person has compared for somebody's keys, whatever this device knew before.
+    func trust(
+        _ person: ShownPerson, _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        try await turns.run { () async throws(CKError) in
+            try await driver.people(ring, for: account, options).trust(person.statements)
+        }
+        forgetAnswers()
+    }
+}
