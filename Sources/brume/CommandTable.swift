@@ -9,7 +9,7 @@ enum CommandTable {
         ] + AccountCommands.definitions + ContainersCommands.definitions + SchemaCommands.definitions
         + ZonesCommands.definitions
         + RecordsCommands.definitions + ShareCommands.definitions + KeyCommands.definitions
-        + KeyCommands.enrolmentDefinitions + [
+        + KeyCommands.enrolmentDefinitions + KeyCommands.peopleDefinitions + [
             QueryCommands.query,
             QueryCommands.explain,
             ChangesCommand.definition,

@@ -68,8 +68,12 @@ enum KeyCommands {
                 """, CommandOptions.clientNote,
             ], body: .asynchronous(remove)),
         CommandDefinition(
-            ["key", "trust"], "go on with what the server shows for a zone's keys",
-            arguments: [ArgumentDefinition("ZONE", "the zone's name, or default")],
+            ["key", "trust"], "go on with what the server shows for the keys of a zone, or of a shared record in it",
+            arguments: [
+                ArgumentDefinition("ZONE", "the zone's name, or default"),
+                ArgumentDefinition(
+                    "RECORD", "the name of a shared record, which has keys of its own", isOptional: true),
+            ],
             options: [CommandOptions.yes] + options,
             notes: [
                 """
@@ -78,7 +82,7 @@ enum KeyCommands {
                 takes --yes: first find out from the operator what happened. What this device knows is still read.
                 """,
                 """
-                Where the account's own keys are others, a device that has them lets this one in: brume key enrol.
+                Where those of another user are others: brume key people, and brume key compare. Where the account's own keys are others, a device that has them lets this one in: brume key enrol.
                 """, CommandOptions.clientNote,
             ], examples: ["brume key trust Notes"], body: .asynchronous(trust)),
         CommandDefinition(
@@ -218,21 +222,27 @@ enum KeyCommands {
     }
 
     private static func trust(_ invocation: Invocation) async throws -> ExitCode {
-        let word = invocation.arguments[0]
-        let zone = word == "default" ? CKRecordZone.ID.defaultZoneName : word
+        let place = try ShareCommands.place(invocation, root: invocation.arguments.dropFirst().first)
+        let what = ShareText.place(place)
         guard
             try CommandOptions.isConfirmed(
-                "go on with what the server shows for the encryption keys of zone \"\(word)\"?", invocation)
+                "go on with what the server shows for the encryption keys of \(what)?", invocation)
         else { throw CommandError(.failed, "nothing was changed") }
         let database = try await ClientContext(invocation).database
-        let wasOther = try await database.acceptEncryptionKeys(of: CKRecordZone.ID(zoneName: zone))
+        let wasOther =
+            if let root = place.root {
+                try await database.acceptEncryptionKeys(ofShared: root)
+            } else {
+                try await database.acceptEncryptionKeys(of: place.zoneID)
+            }
         if invocation.isOn("json") {
-            Terminal.print(JSONValue.object([("zone", .string(zone)), ("accepted", .bool(wasOther))]).line)
+            let record = place.root.map { JSONValue.string($0.recordName) }
+            let members = [("zone", .string(place.zoneID.zoneName))] + (record.map { [("record", $0)] } ?? [])
+            Terminal.print(JSONValue.object(members + [("accepted", .bool(wasOther))]).line)
         } else if wasOther {
-            Terminal.print(
-                "zone \"\(word)\" has a new key, behind what the server shows; what this device knew is still read")
+            Terminal.print("\(what) has a new key, behind what the server shows; what this device knew is still read")
         } else {
-            Terminal.print("nothing to decide: the server shows for zone \"\(word)\" what this device knows")
+            Terminal.print("nothing to decide: the server shows for \(what) what this device knows")
         }
         return .done
     }

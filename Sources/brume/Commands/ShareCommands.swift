@@ -143,10 +143,11 @@ enum ShareCommands {
 
     // MARK: What the command line names
 
+    /// - Parameter index: Which argument the zone's name is.
     static func place(
-        _ invocation: Invocation, root: String?
+        _ invocation: Invocation, zoneAt index: Int = 0, root: String?
     ) throws -> (zoneID: CKRecordZone.ID, root: CKRecord.ID?) {
-        let name = invocation.arguments[0]
+        let name = invocation.arguments[index]
         let takesOwner = invocation.command.option(named: "owner") != nil
         let zoneID = try takesOwner ? ClientContext.zoneID(name, invocation) : ClientContext.zoneID(name)
         return (zoneID, try root.map { try ClientContext.recordID($0, zoneID: zoneID) })

@@ -10,6 +10,9 @@ extension CommandError {
         ("CKContainer.resetEncryption()", "brume key reset"),
         ("CKContainer.enrolmentRequests()", "brume key approve"),
         ("CKDatabase.acceptEncryptionKeys(of:)", "brume key trust ZONE"),
+        ("CKDatabase.encryptionPeople(of:)", "brume key people"),
+        ("CKDatabase.giveEncryptionKeys(to:)", "brume key give"),
+        ("CKContainer.trust(_:)", "brume key compare"),
     ]
 
     /// A sentence of the SDK with the names of commands in the place of calls.

@@ -67,6 +67,41 @@ enum KeyText {
         }
     }
 
+    static func sentence(_ standing: CKContainer.EncryptionPerson.Standing) -> String {
+        switch standing {
+        case .unknown: "not seen before"
+        case .seen: "seen before"
+        case .link: "known by a link of theirs"
+        case .compared: "safety numbers compared"
+        case .changed: "other keys than this device knows"
+        }
+    }
+
+    private static func word(_ standing: CKContainer.EncryptionPerson.Standing) -> String {
+        switch standing {
+        case .unknown: "unknown"
+        case .seen: "seen"
+        case .link: "link"
+        case .compared: "compared"
+        case .changed: "changed"
+        }
+    }
+
+    static func text(_ person: CKContainer.EncryptionPerson) -> String {
+        "\(person.userRecordID.recordName)  \(person.isWaiting ? "waits, " : "")\(sentence(person.standing))\n"
+            + "    safety number \(person.safetyNumber)"
+    }
+
+    /// - Parameter standing: Another one than it had when it was asked for.
+    static func json(
+        _ person: CKContainer.EncryptionPerson, standing: CKContainer.EncryptionPerson.Standing? = nil
+    ) -> JSONValue {
+        .object([
+            ("user", .string(person.userRecordID.recordName)), ("waits", .bool(person.isWaiting)),
+            ("standing", .string(word(standing ?? person.standing))), ("safetyNumber", .string(person.safetyNumber)),
+        ])
+    }
+
     static func text(_ device: CKContainer.EncryptionDevice) -> String {
         "\(device.digits)  \(device.name ?? "(its name opens on a device that has the keys)")"
             + (device.isCurrent ? "  (this one)" : "")

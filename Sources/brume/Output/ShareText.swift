@@ -6,6 +6,12 @@ internal import Foundation
 /// Where the SDK has ``CKCurrentUserDefaultName``, text says "you", and JSON has `ownName`, the account's own user
 /// record name.
 enum ShareText {
+    /// What is shared, in a sentence.
+    static func place(_ place: (zoneID: CKRecordZone.ID, root: CKRecord.ID?)) -> String {
+        let zone = "zone \"\(place.zoneID == .default ? "default" : place.zoneID.zoneName)\""
+        return place.root.map { "record \"\($0.recordName)\" of \(zone)" } ?? zone
+    }
+
     /// One line for a share in a list.
     static func line(_ share: CKShare, root: String?) -> String {
         let count = share.participants.count - 1
