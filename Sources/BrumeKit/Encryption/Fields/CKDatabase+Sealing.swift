@@ -25,7 +25,12 @@ extension CKDatabase {
             if uploadsFollow {
                 failures.merge(try await prepareFiles(of: &zones[index], account, options)) { $1 }
             }
-            let places = zones[index].saves.indices.filter { needsSealing(zones[index].saves[$0], part, account) }
+            let stampsParents = setsParents(zones[index]) ? await hasKeys(zones[index].id, account) : false
+            let places = zones[index].saves.indices.filter {
+                let outgoing = zones[index].saves[$0]
+                return outgoing.sendsEncrypted(part.request.savePolicy)
+                    || stampsParents && outgoing.sent.parentEdit != nil
+            }
             if places.isEmpty { continue }
             do throws(CKError) {
                 failures.merge(
@@ -106,13 +111,14 @@ extension CKDatabase {
         return part.with(part.zones, failures)
     }
 
-    /// Whether a save sends encrypted values, or gives a record of an encrypted zone another parent.
-    private func needsSealing(
-        _ outgoing: OutgoingRecord, _ part: RecordModification.Part, _ account: AccountBinding
-    ) -> Bool {
-        if outgoing.sendsEncrypted(part.request.savePolicy) { return true }
-        guard databaseScope != .public, outgoing.sent.parentEdit != nil else { return false }
-        return account.encryptedZones.isInUse(outgoing.record.recordID.zoneID.ringID)
+    private func setsParents(_ zone: OutgoingZone) -> Bool {
+        databaseScope != .public && zone.saves.contains { $0.sent.parentEdit != nil }
+    }
+
+    /// Whether this device has used a zone's keys, also before the app was started.
+    private func hasKeys(_ zoneID: CKRecordZone.ID, _ account: AccountBinding) async -> Bool {
+        if account.encryptedZones.isInUse(zoneID.ringID) { return true }
+        return await account.encryptedZones.isKept(zoneID.ringID, for: account)
     }
 
     /// - Returns: Why single records can't be encrypted.
@@ -157,6 +163,15 @@ extension CKDatabase {
             failures[outgoing.record.recordID] = without[roots[outgoing.name] ?? outgoing.name]
         }
         places.removeAll(where: closed.contains)
+        let doubts = try await doubtfulPlaces(of: zone, places, roots, sealer, account, options)
+        for place in places {
+            guard let doubt = doubts[zone.saves[place].name] else { continue }
+            zone.saves[place].stamp = []
+            if zone.saves[place].sendsEncrypted(policy) || zone.saves[place].sent.parentEdit != nil {
+                failures[zone.saves[place].record.recordID] = doubt
+            }
+        }
+        places.removeAll { doubts[zone.saves[$0].name] != nil }
         let moved = try await valuesToMove(zone, places, policy, roots, sealer, account, options)
         for place in places {
             let id = zone.saves[place].name
@@ -197,7 +212,7 @@ extension CKDatabase {
         if let keys = try await zones.keysForWriting(zone, isStale: isStale, for: account, options) { return keys }
         throw CKError.withoutKeys(
             "\(root.quotedName) was shared without encryption keys, and nothing below it can be saved with encrypted "
-                + "values here; its owner makes them by saving the share again")
+                + "values here; a device of its owner's makes them with what it encrypts there next")
     }
 
     /// The roots of the records that are sealed, by the records' names: a record's own parent is the one that it is
@@ -207,77 +222,12 @@ extension CKDatabase {
     ) async throws(CKError) -> [String: String] {
         try await roots(
             of: places.map { (zone.saves[$0].name, zone.saves[$0].sent.parent) }, zone.id, account, options
-        ) { trees in
-            for outgoing in zone.saves where outgoing.sent.version == nil || outgoing.sent.parentEdit != nil {
-                trees.learn(outgoing.name, parent: outgoing.sent.parent)
-            }
-        }
+        ) { $0.learnParents(of: zone) }
     }
-
-    /// The encrypted values of records that move into another tree, by the records' names: all that a record has is
-    /// encrypted again in the save that moves it, what this instance does not hold included.
-    private func valuesToMove(
-        _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ roots: [String: String],
-        _ sealer: RecordSealer, _ account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> MovedValues {
-        // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
-        if sealer.isPerZone || policy != .ifServerRecordUnchanged { return MovedValues() }
-        let moving = places.map { zone.saves[$0] }.filter { outgoing in
-            outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
-        }
-        if moving.isEmpty { return MovedValues() }
-        let names = moving.map(\.record.recordID.recordName)
-        let records = try await fetchRaw(names, zone.id, desiredKeys: nil, account, options)
-        let opener = try await opener(for: records.values.map { (zone.id, $0) }, account, options)
-        guard let opener else { return MovedValues() }
-        var moved = MovedValues()
-        for outgoing in moving {
-            let name = outgoing.record.recordID.recordName
-            // Another version makes the save a conflict. Values of a record of another type are not this record's.
-            guard let record = records[name], record.system.changeTag == outgoing.sent.version?.changeTag,
-                record.system.type == outgoing.record.recordType
-            else { continue }
-            let tree = sealer.tree(root: roots[name] ?? name)
-            let opened = opener.open(record, in: zone.id)
-            let edits = Set(outgoing.sent.encrypted.edits.keys).union(outgoing.sent.edits.keys)
-            for case (let key, .encrypted(let value)) in record.fields where !edits.contains(key) {
-                if let header = try? ValueHeader(of: value.bytes), header.treeID == tree.id { continue }
-                if let secrets = opened.secrets[key] {
-                    moved.values[name, default: [:]][key] = value.assetsValue
-                    for (asset, secret) in zip(value.assets, secrets) {
-                        moved.contents[name, default: AssetContents()].setSecret(secret, of: asset)
-                    }
-                    continue
-                }
-                guard let plain = opened.values[key] else {
-                    let canCome = opened.unreadable[key] != .damaged
-                    let what =
-                        "\(outgoing.record.recordID) can't get another parent here: its encrypted field "
-                        + "\(key.quotedName) has to be encrypted anew, and this device can't read it; "
-                    moved.refusals[name] =
-                        canCome
-                        ? CKError.withoutKeys(what + "let a device move it that can")
-                        : CKError(.invalidArguments, message: what + "set the field anew, or remove it")
-                    continue
-                }
-                moved.values[name, default: [:]][key] = plain
-            }
-        }
-        return moved
-    }
-}
-
-/// What records that move into another tree had encrypted, by the records' names.
-private struct MovedValues {
-    var values: [String: [String: FieldValue]] = [:]
-    /// What opens the assets among them.
-    var contents: [String: AssetContents] = [:]
-    /// Why records can't move.
-    var refusals: [String: CKError] = [:]
 }
 
 extension OutgoingRecord {
-    fileprivate var name: String { record.recordID.recordName }
+    var name: String { record.recordID.recordName }
 
     /// Whether the save sends encrypted values, or encrypted assets.
     func sendsEncrypted(_ policy: SavePolicy) -> Bool {

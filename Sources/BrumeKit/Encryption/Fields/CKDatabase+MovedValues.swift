@@ -1,0 +1,67 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeProtocol
+
+/// Encrypting anew what is encrypted in records that move into another tree.
+extension CKDatabase {
+    /// The encrypted values of records that move into another tree, by the records' names: all that a record has is
+    /// encrypted again in the save that moves it, what this instance does not hold included.
+    func valuesToMove(
+        _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ roots: [String: String],
+        _ sealer: RecordSealer, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> MovedValues {
+        // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
+        if sealer.isPerZone || policy != .ifServerRecordUnchanged { return MovedValues() }
+        let moving = places.map { zone.saves[$0] }.filter { outgoing in
+            outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
+        }
+        if moving.isEmpty { return MovedValues() }
+        let names = moving.map(\.record.recordID.recordName)
+        let records = try await fetchRaw(names, zone.id, desiredKeys: nil, account, options)
+        let opener = try await opener(for: records.values.map { (zone.id, $0) }, account, options)
+        guard let opener else { return MovedValues() }
+        var moved = MovedValues()
+        for outgoing in moving {
+            let name = outgoing.record.recordID.recordName
+            // Another version makes the save a conflict. Values of a record of another type are not this record's.
+            guard let record = records[name], record.system.changeTag == outgoing.sent.version?.changeTag,
+                record.system.type == outgoing.record.recordType
+            else { continue }
+            let tree = sealer.tree(root: roots[name] ?? name)
+            let opened = opener.open(record, in: zone.id)
+            let edits = Set(outgoing.sent.encrypted.edits.keys).union(outgoing.sent.edits.keys)
+            for case (let key, .encrypted(let value)) in record.fields where !edits.contains(key) {
+                if let header = try? ValueHeader(of: value.bytes), header.treeID == tree.id { continue }
+                if let secrets = opened.secrets[key] {
+                    moved.values[name, default: [:]][key] = value.assetsValue
+                    for (asset, secret) in zip(value.assets, secrets) {
+                        moved.contents[name, default: AssetContents()].setSecret(secret, of: asset)
+                    }
+                    continue
+                }
+                guard let plain = opened.values[key] else {
+                    let canCome = opened.unreadable[key] != .damaged
+                    let what =
+                        "\(outgoing.record.recordID) can't get another parent here: its encrypted field "
+                        + "\(key.quotedName) has to be encrypted anew, and this device can't read it; "
+                    moved.refusals[name] =
+                        canCome
+                        ? CKError.withoutKeys(what + "let a device move it that can")
+                        : CKError(.invalidArguments, message: what + "set the field anew, or remove it")
+                    continue
+                }
+                moved.values[name, default: [:]][key] = plain
+            }
+        }
+        return moved
+    }
+}
+
+/// What records that move into another tree had encrypted, by the records' names.
+struct MovedValues {
+    var values: [String: [String: FieldValue]] = [:]
+    /// What opens the assets among them.
+    var contents: [String: AssetContents] = [:]
+    /// Why records can't move.
+    var refusals: [String: CKError] = [:]
+}

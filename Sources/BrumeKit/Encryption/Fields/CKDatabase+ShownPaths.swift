@@ -1,0 +1,102 @@
+internal import BrumeEncryption
+internal import BrumeModel
+
+/// Finding out whether records are in the shared trees in which a server shows them.
+extension CKDatabase {
+    /// Why nothing may be encrypted in records for those with whom a tree is shared, by the records' names: what is
+    /// encrypted in them already is of another tree, and no stamp says that they were put into this one.
+    ///
+    /// It costs nothing where a record has nothing encrypted, or its tree's. A guest's device knows the trees alone
+    /// whose keys it has: what is of others says nothing there.
+    func doubtfulPlaces(
+        of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], _ sealer: RecordSealer,
+        _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [String: CKError] {
+        let zones = account.encryptedZones
+        var trees = zones.trees(zone.id.ringID)
+        trees.learnParents(of: zone)
+        let given = Set(zone.saves.filter(\.setsParent).map(\.name))
+        var doubtful: [(name: String, root: String, path: ShownPath, index: Int, above: [String])] = []
+        for place in places {
+            let outgoing = zone.saves[place]
+            let name = outgoing.name
+            guard let root = roots[name], root != name else { continue }
+            let tree = sealer.tree(root: root)
+            guard tree.kind == .isShared else { continue }
+            var ids = outgoing.sent.encrypted.treeIDs
+            if ids.isSubset(of: [tree.id]) { continue }
+            let above = trees.path(of: name, parent: outgoing.sent.parent)
+            if databaseScope == .shared {
+                let known = zones.allKnownKeys(zone.id.ringID).compactMap(\.ring.root)
+                ids.formIntersection(known.map { Tree(place: tree.place, root: $0, kind: .isShared).id })
+            }
+            guard let end = above.firstIndex(of: root) else { continue }
+            let path = ShownPath(Array(above[...end]), in: tree.place)
+            if let index = path.firstToProve(ids) { doubtful.append((name, root, path, index, above)) }
+        }
+        if doubtful.isEmpty { return [:] }
+        let names = Set(doubtful.flatMap { $0.path.names[$0.index...].dropLast() }).subtracting(given)
+        let records = try await fetchRaw(names.sorted(), zone.id, desiredKeys: [], account, options)
+        var refusals: [String: CKError] = [:]
+        for item in doubtful {
+            let rings = try await keys(ofStamps: records.values, above: item.above, zone.id, account, options)
+            let isProved = item.path.isProved(from: item.index, records) {
+                given.contains($0)
+            } ciphers: { header in
+                rings.flatMap { $0.ciphers(header) }
+            }
+            if isProved { continue }
+            refusals[item.name] = CKError.withoutKeys(
+                "the server shows \(item.name.quotedName) below \(item.root.quotedName), which is shared, and what is "
+                    + "encrypted in it is of another tree: nothing is encrypted for those with whom it would be shared; "
+                    + "where it belongs there, set its parent again, and that of each record between the two")
+        }
+        return refusals
+    }
+
+    /// The keys with which stamps of records may have been made: those that are known, and those of shared trees whose
+    /// roots are above them.
+    private func keys(
+        ofStamps records: some Sequence<Record>, above names: [String], _ zoneID: CKRecordZone.ID,
+        _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [RingKeys] {
+        let zones = account.encryptedZones
+        let zone = zoneID.ringID
+        var known = zones.allKnownKeys(zone)
+        guard let place = known.first?.place else { return [] }
+        for record in records {
+            guard let header = try? ValueHeader(of: record.system.stamp), header.kind == .isShared,
+                known.allSatisfy({ $0.ciphers(header).isEmpty }),
+                let root = names.first(where: { Tree(place: place, root: $0, kind: .isShared).id == header.treeID })
+            else { continue }
+            do throws(CKError) {
+                let ring = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
+                let keys = try await zones.keysForReading(ring, upTo: header.keyNumber, for: account, options)
+                if let keys { known.append(keys) }
+            } catch {
+                if error.keepsFromAsking, error.unreadableReason == nil { throw error }
+            }
+        }
+        return known
+    }
+}
+
+extension OutgoingRecord {
+    /// Whether the save says which parent the record has: then it is the app's word.
+    fileprivate var setsParent: Bool { sent.version == nil || sent.parentEdit != nil }
+}
+
+extension ZoneTrees {
+    /// Takes what the records of a request say of their parents: a record's own parent is the one that it is saved
+    /// with, and so are those of the others.
+    mutating func learnParents(of zone: OutgoingZone) {
+        for outgoing in zone.saves where outgoing.setsParent {
+            learn(outgoing.name, parent: outgoing.sent.parent)
+        }
+    }
+}
+
+extension EncryptedFields {
+    /// The ids of the trees in which what the server has was encrypted.
+    fileprivate var treeIDs: Set<[UInt8]> { Set(sealed.values.compactMap { try? ValueHeader(of: $0.bytes).treeID }) }
+}

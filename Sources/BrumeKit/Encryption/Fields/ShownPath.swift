@@ -1,0 +1,47 @@
+internal import BrumeEncryption
+internal import BrumeModel
+
+/// The records from one to the root of the shared tree in which a server shows it, and what bears that out. Pure.
+///
+/// Guests read what is encrypted in a shared tree, and which record is below which is the server's word. But what a
+/// record has encrypted names the tree in which that was done: where it is another one, somebody with keys has to have
+/// put the record where it is shown, or whatever is above it, and to have said so with a stamp.
+struct ShownPath {
+    /// From the record on; the last one is the root.
+    let names: [String]
+    private let ids: [[UInt8]]
+
+    init(_ names: [String], in place: Place) {
+        self.names = names
+        ids = names.map { Tree(place: place, root: $0, kind: .isPrivate).id }
+    }
+
+    /// The first of the records whose place below the next one needs a stamp; nil where what the record has encrypted
+    /// was encrypted in this tree, or nothing is.
+    ///
+    /// A value of a tree whose root is on the path says that the record belongs below that one, and no more.
+    func firstToProve(_ treeIDs: Set<[UInt8]>) -> Int? {
+        treeIDs.subtracting([ids[ids.count - 1]]).map { ids.firstIndex(of: $0) ?? 0 }.min()
+    }
+
+    /// Whether stamps say that records are below the ones behind them.
+    ///
+    /// - Parameters:
+    ///   - records: As the server has them, by name.
+    ///   - isGiven: Of which records the app has set the parent just now: those need no stamp.
+    ///   - ciphers: The keys that a stamp may be of.
+    func isProved(
+        from index: Int, _ records: [String: Record], isGiven: (String) -> Bool, ciphers: (ValueHeader) -> [TreeCipher]
+    ) -> Bool {
+        zip(names, names.dropFirst()).dropFirst(index).allSatisfy { name, parent in
+            if isGiven(name) { return true }
+            guard let system = records[name]?.system, system.name == name, system.parent == parent,
+                let header = try? ValueHeader(of: system.stamp)
+            else { return false }
+            return ciphers(header).contains { cipher in
+                let record = cipher.record(named: name, type: system.type)
+                return (try? record.check(stamp: system.stamp, parent: parent)) != nil
+            }
+        }
+    }
+}

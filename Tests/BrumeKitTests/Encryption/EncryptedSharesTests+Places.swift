@@ -1,0 +1,165 @@
+import BrumeEncryption
+import BrumeModel
+import BrumeTestKit
+import Foundation
+import Testing
+
+@testable import BrumeKit
+
+/// Records that are shown in shared trees, and what bears that out.
+extension EncryptedSharesTests {
+    /// Ada has shared a root with Bob, and has a private diary with a note below it.
+    private struct Diary {
+        let root: CKRecord
+        let diary: CKRecord
+        let note: CKRecord
+        /// The zone as Bob names it.
+        let zoneID: CKRecordZone.ID
+
+        func id(_ name: String, isOwner: Bool = true) -> CKRecord.ID {
+            CKRecord.ID(recordName: name, zoneID: isOwner ? root.recordID.zoneID : zoneID)
+        }
+    }
+
+    private func diary(_ ada: CKContainer, _ bob: CKContainer) async throws -> Diary {
+        let (root, _, url) = try await shared("shared", by: ada)
+        let zoneID = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let zone = CKRecordZone(zoneID: root.recordID.zoneID)
+        let diary = page("diary", in: zone, name: "diary")
+        let note = page("note", in: zone, name: "note")
+        note.setParent(diary)
+        _ = try await ada.privateCloudDatabase.modifyRecords(saving: [diary, note], deleting: [])
+        return Diary(root: root, diary: diary, note: note, zoneID: zoneID)
+    }
+
+    private func stamp(_ id: CKRecord.ID, on device: CKContainer) async throws -> [UInt8] {
+        let database = device.privateCloudDatabase
+        let records = try await database.fetchRaw(
+            [id.recordName], id.zoneID, desiredKeys: [], device.core.account, database.callOptions)
+        return try #require(records[id.recordName]).system.stamp
+    }
+
+    private func move(_ record: CKRecord, below parent: CKRecord, on device: CKContainer) async throws {
+        record.setParent(parent)
+        try await device.privateCloudDatabase.save(record)
+    }
+
+    @Test("are not encrypted for guests because a server shows what is above a private record in their tree")
+    func falseParent() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let zones = ada.core.account.encryptedZones
+        let ring = diary.root.recordID.zoneID.ringID
+        zones.updateTrees(ring) { $0.learn("diary", parent: "root") }
+        diary.note.encryptedValues["text"] = "secret"
+        #expect(
+            await code { try await ada.privateCloudDatabase.save(diary.note) } == .accountTemporarilyUnavailable)
+        #expect(try await text(diary.note.recordID, on: ada, isOwner: true) == "note")
+        // What is new below it has nothing that says otherwise, and what is in the tree is not concerned.
+        diary.root.encryptedValues["text"] = "more"
+        try await ada.privateCloudDatabase.save(diary.root)
+        // The truth.
+        _ = try await ada.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await ada.privateCloudDatabase.save(diary.note)
+        let key = try #require(zones.knownKeys(ring))
+        let sealed = try #require(diary.note.sealedFields["text"])
+        #expect(!key.ciphers(try .init(of: sealed.bytes)).isEmpty)
+    }
+
+    @Test("are encrypted for guests below a record that a device with the keys has put into their tree")
+    func movedAbove() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        try await move(diary.diary, below: diary.root, on: ada)
+        diary.note.encryptedValues["text"] = "ours"
+        try await ada.privateCloudDatabase.save(diary.note)
+        for name in ["diary", "note"] {
+            let expected = name == "note" ? "ours" : name
+            #expect(try await text(diary.id(name, isOwner: false), on: bob) == expected)
+        }
+    }
+
+    @Test("keep the key of another tree in a record that moves with another policy, and are set in its new one")
+    func movedByPolicy() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        diary.diary.setParent(diary.root)
+        let database = ada.privateCloudDatabase
+        _ = try await database.modifyRecords(
+            saving: [diary.diary], deleting: [], savePolicy: .changedKeys, atomically: true)
+        let id = diary.id("diary", isOwner: false)
+        #expect(try await text(id, on: bob) == nil)
+        diary.diary.encryptedValues["title"] = "ours"
+        try await database.save(diary.diary)
+        let seen = try await bob.sharedCloudDatabase.record(for: id)
+        #expect(seen.encryptedValues["title"] == "ours" && seen.unreadableFields["text"] == .keyMissing)
+        #expect(try await text(diary.diary.recordID, on: ada, isOwner: true) == "diary")
+    }
+
+    @Test("wait for the parent to be set again where a device without the keys has set it")
+    func unstamped() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let web = device(0)
+        let seen = try await web.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await move(seen, below: diary.root, on: web)
+        #expect(try await stamp(diary.diary.recordID, on: ada).isEmpty)
+        _ = try await ada.privateCloudDatabase.record(for: diary.diary.recordID)
+        diary.note.encryptedValues["text"] = "ours"
+        #expect(
+            await code { try await ada.privateCloudDatabase.save(diary.note) } == .accountTemporarilyUnavailable)
+        let moved = try await ada.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await move(moved, below: diary.root, on: ada)
+        #expect(try await !stamp(diary.diary.recordID, on: ada).isEmpty)
+        try await ada.privateCloudDatabase.save(diary.note)
+        #expect(try await text(diary.id("note", isOwner: false), on: bob) == "ours")
+    }
+
+    @Test("are not encrypted in one share for what was encrypted in another, by a guest of both")
+    func guestOfTwo() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let other = page("other", in: CKRecordZone(zoneID: diary.root.recordID.zoneID), name: "other")
+        let share = CKShare(rootRecord: other)
+        share.publicPermission = .readWrite
+        let (folder, item) = (
+            page("folder", in: CKRecordZone(zoneID: diary.root.recordID.zoneID), name: "folder"),
+            page("item", in: CKRecordZone(zoneID: diary.root.recordID.zoneID), name: "item")
+        )
+        folder.setParent(diary.root)
+        item.setParent(folder)
+        _ = try await ada.privateCloudDatabase.modifyRecords(saving: [other, share, folder, item], deleting: [])
+        _ = try await accept(try #require(share.url), by: bob)
+        try await handOutKeys(other.recordID, by: ada)
+        for name in ["other", "folder"] { #expect(try await text(diary.id(name, isOwner: false), on: bob) == name) }
+        let seen = try await bob.sharedCloudDatabase.record(for: diary.id("item", isOwner: false))
+        bob.core.account.encryptedZones.updateTrees(diary.zoneID.ringID) { $0.learn("folder", parent: "other") }
+        seen.encryptedValues["text"] = "secret"
+        #expect(await code { try await bob.sharedCloudDatabase.save(seen) } == .accountTemporarilyUnavailable)
+        _ = try await bob.sharedCloudDatabase.record(for: diary.id("folder", isOwner: false))
+        try await bob.sharedCloudDatabase.save(seen)
+        #expect(try await text(item.recordID, on: ada, isOwner: true) == "secret")
+    }
+
+    @Test("are borne out by the stamp of a parent that is set after a restart, before anything was encrypted")
+    func stampAfterRestart() async throws {
+        let folder = try TestFolder()
+        let first = device(0) { $0.stateFolder = folder.path }
+        let (root, _, _) = try await shared("secret", by: first)
+        let again = device(0) { $0.stateFolder = folder.path }
+        let plain = CKRecord(
+            recordType: "Folder", recordID: CKRecord.ID(recordName: "plain", zoneID: root.recordID.zoneID))
+        plain.setParent(root)
+        try await again.privateCloudDatabase.save(plain)
+        #expect(try await !stamp(plain.recordID, on: again).isEmpty)
+        // A device without the keys sets a parent as well.
+        let web = device(0)
+        let other = CKRecord(
+            recordType: "Folder", recordID: CKRecord.ID(recordName: "other", zoneID: root.recordID.zoneID))
+        other.setParent(root)
+        try await web.privateCloudDatabase.save(other)
+        #expect(try await stamp(other.recordID, on: web).isEmpty)
+        withExtendedLifetime(folder) {}
+    }
+}

@@ -1,0 +1,70 @@
+import BrumeModel
+import Testing
+
+@testable import BrumeEncryption
+@testable import BrumeKit
+
+@Suite("The path from a record to the root of a shared tree")
+struct ShownPathTests {
+    let keys: RingKeys
+    let path: ShownPath
+
+    init() throws {
+        let scope = IdentityScope(account: "_ada", container: "iCloud.test", environment: "development")
+        keys = try Person("_ada", scope).begun(zone: "Diary")
+        path = ShownPath(["note", "page", "root"], in: keys.place)
+    }
+
+    private func id(_ root: String) -> [UInt8] { keys.tree(root: root).id }
+
+    /// A record as a server has it, with a stamp.
+    private func record(
+        _ name: String, below parent: String, stampedAs stamped: String? = nil, below stampedParent: String? = nil
+    ) throws -> Record {
+        let cipher = try #require(keys.cipher(root: "page")).record(named: stamped ?? name, type: "Page")
+        return Record(
+            system: SystemFields(
+                name: name, type: "Page", changeTag: "1", parent: parent,
+                stamp: cipher.stamp(parent: stampedParent ?? parent)), fields: [:])
+    }
+
+    private func isProved(_ index: Int, _ records: [Record], given: Set<String> = []) -> Bool {
+        let byName = Dictionary(uniqueKeysWithValues: records.map { ($0.system.name, $0) })
+        return path.isProved(from: index, byName) {
+            given.contains($0)
+        } ciphers: {
+            keys.ciphers($0)
+        }
+    }
+
+    @Test("needs no proof where what the record has encrypted is of that tree, or nothing is")
+    func agreement() {
+        #expect(path.firstToProve([]) == nil && path.firstToProve([id("root")]) == nil)
+    }
+
+    @Test("needs a proof from the root on whose tree the record's values are of, or from the record itself")
+    func doubts() {
+        #expect(path.firstToProve([id("page")]) == 1)
+        #expect(path.firstToProve([id("note")]) == 0)
+        #expect(path.firstToProve([id("elsewhere")]) == 0)
+        #expect(path.firstToProve([id("root"), id("page")]) == 1)
+        #expect(path.firstToProve([id("page"), id("elsewhere")]) == 0)
+    }
+
+    @Test("is proved by a stamp of each record on it, for its name and its parent, or by the app")
+    func proofs() throws {
+        let (note, page) = (try record("note", below: "page"), try record("page", below: "root"))
+        #expect(isProved(0, [note, page]) && isProved(1, [page]))
+        #expect(!isProved(0, [note]) && !isProved(0, [page]) && !isProved(0, []))
+        #expect(isProved(0, [page], given: ["note"]) && isProved(0, [], given: ["note", "page"]))
+        for other in [
+            try record("page", below: "note"), try record("page", below: "root", stampedAs: "note"),
+            try record("page", below: "root", below: "note"), try record("page", below: "note", below: "root"),
+        ] { #expect(!isProved(1, [other])) }
+        var cut = page
+        cut.system.stamp.removeLast()
+        var none = page
+        none.system.stamp = []
+        #expect(!isProved(1, [cut]) && !isProved(1, [none]))
+    }
+}
