@@ -16,6 +16,10 @@ struct SecurityPageTests {
         "E": "Tests/BrumeKitTests/Encryption/EnrolmentTests.swift",
         "G": "Tests/BrumeKitTests/Encryption/EnrolledKeysTests.swift",
         "R": "Tests/BrumeKitTests/Encryption/ZoneRingTests.swift",
+        "H": "Tests/BrumeKitTests/Encryption/EncryptedSharesTests+Places.swift",
+        "P": "Tests/BrumeKitTests/Encryption/ShownPathTests.swift",
+        "T": "Tests/BrumeKitTests/Encryption/RingGuestTests.swift",
+        "U": "Tests/BrumeKitTests/Encryption/RingGuestTests+Approval.swift",
     ]
 
     private static func text(_ path: String) throws -> String {
