@@ -59,6 +59,7 @@ enum Label: String {
     // Links.
     case join
     case linkBox = "link-box"
+    case participant
 
     var text: String { "brume/1/" + rawValue }
 }

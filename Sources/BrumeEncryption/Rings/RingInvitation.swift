@@ -32,18 +32,29 @@ package struct RingInvitation: Hashable, Sendable {
         self.makerBox = makerBox
     }
 
+    /// The id of the invitation for the one guest whom a share has as a participant: so all devices of the owner's know
+    /// whose link it is.
+    package static func id(ofParticipant name: String) -> [UInt8] {
+        var message = PartWriter(.participant)
+        message.write(text: name)
+        return Array(Digest.hash(message).prefix(idBytes))
+    }
+
     /// An invitation with a new secret.
     ///
     /// - Parameters:
+    ///   - id: ``id(ofParticipant:)`` for one guest alone; nil for one that nobody else has.
     ///   - maker: Who makes it: the author of the entry that it is for.
     ///   - makerKeys: The maker's identity, for showing the link again; nil where the owner makes it.
     ///   - owner: The identity of the ring's owner.
     package static func make(
-        maker: String, makerKeys: PublicKeys?, owner: PublicKeys, role: RingRole, isForOneGuest: Bool, isOpen: Bool,
+        id: [UInt8]? = nil, maker: String, makerKeys: PublicKeys?, owner: PublicKeys, role: RingRole,
+        isForOneGuest: Bool, isOpen: Bool,
         secret: LinkSecret
     ) throws(EncryptionRefusal) -> RingInvitation {
         precondition(role == .writer || role == .reader, "an invitation makes nobody an administrator")
-        let id = Sodium.randomBytes(idBytes)
+        let id = id ?? Sodium.randomBytes(idBytes)
+        precondition(id.count == idBytes, "an invitation's id is of another length")
         var makerBox: [UInt8] = []
         if let makerKeys { makerBox = try secret.box(id: id, to: makerKeys) }
         return RingInvitation(

@@ -184,7 +184,7 @@ extension CKDatabase {
         _ part: RecordModification.Part, _ options: CallOptions
     ) async throws(CKError) -> RecordModificationResults {
         let account = core.account
-        let removed = databaseScope == .private ? part.usersRemoved : []
+        let removed = databaseScope == .private ? part.participantsRemoved : []
         let answers = try await account.call(
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(part.wholeRequest) },
@@ -210,11 +210,11 @@ extension CKDatabase.RecordModification.Part {
         return whole
     }
 
-    /// The users whom saves of shares take out of these.
-    fileprivate var usersRemoved: [(share: CKShare, users: Set<String>)] {
+    /// Whom saves of shares take out of these.
+    fileprivate var participantsRemoved: [RemovedParticipants] {
         zones.flatMap { zone in
             zone.saves.compactMap { outgoing in
-                (outgoing.record as? CKShare).map { ($0, $0.details.current.removedUsers) }
+                (outgoing.record as? CKShare).map { $0.details.current.removed(from: $0) }
             }
         }
     }

@@ -10,7 +10,7 @@ extension CKShare {
     /// The host is the one that the server's operator has set for URLs, otherwise the one that this client connects to.
     public var url: URL? {
         let details = details.current
-        return details.base.flatMap { shown($0.view.url, details.link) }
+        return details.base.flatMap { shown($0.view.url, details.links.forMany) }
     }
 
     /// The URL of a participant that ``CKShareParticipant/oneTimeURLParticipant()`` made: the first user who accepts
@@ -18,14 +18,13 @@ extension CKShare {
     ///
     /// Nil until the share has been saved, once somebody has accepted, and for all other participants.
     public func oneTimeURL(for participantID: Participant.ID) -> URL? {
-        details.current.base?.view.participants.first { $0.id == participantID }
-            .flatMap { shown($0.oneTimeURL, nil) }
+        let details = details.current
+        return details.base?.view.participants.first { $0.id == participantID }
+            .flatMap { shown($0.oneTimeURL, details.links.forOne[participantID]) }
     }
 
-    /// Has the URL show keys for those who get it, in front of the title; nil takes them out. They are in memory alone.
-    ///
-    /// - Parameter link: The share's title takes the place of its own.
-    func show(_ link: LinkFragment?) { updateDetails { $0.link = link } }
+    /// Has the URLs show keys for those who get them, in front of the title, which takes the place of their own.
+    func show(_ links: ShareLinks) { updateDetails { $0.links = links } }
 
     /// The address with the share's title, for people, and with keys; browsers don't send that part.
     private func shown(_ address: String, _ link: LinkFragment?) -> URL? {

@@ -171,7 +171,7 @@ public class CKShare: CKRecord, @unchecked Sendable {
             guard let base = details.base else { return }
             merged.saved(as: base, sent: merged.baseContents, serverWins: serverWins)
             // What this version shows is no older.
-            merged.link = details.link ?? merged.link
+            if details.links.forMany != nil { merged.links = details.links }
             details = merged
         }
     }

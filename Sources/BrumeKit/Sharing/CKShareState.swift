@@ -53,8 +53,8 @@ struct CKShareState: Sendable {
     var requesters: [CKShareAccessRequester] = []
     var blockedIdentities: [CKShareBlockedIdentity] = []
 
-    /// The keys that the share's URL shows. Only in memory: neither archives nor saves have them.
-    var link: LinkFragment?
+    /// The keys that the share's URLs show.
+    var links = ShareLinks()
 
     /// What the server showed, or a share that is new.
     init(root: String, base: Base? = nil) {

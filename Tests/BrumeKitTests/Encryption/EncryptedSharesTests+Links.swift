@@ -85,7 +85,7 @@ extension EncryptedSharesTests {
         let users: Set = [try await bob.userRecordID().recordName]
         let database = ada.privateCloudDatabase
         await database.takeKeys(
-            from: [(share: share, users: users)], ended: [], ada.core.account, database.callOptions)
+            from: [RemovedParticipants(share: share, users: users)], ended: [], ada.core.account, database.callOptions)
         root.encryptedValues["text"] = "without him"
         try await database.save(root)
         let seen = try await bob.sharedCloudDatabase.record(for: id)

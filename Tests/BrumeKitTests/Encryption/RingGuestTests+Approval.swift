@@ -8,7 +8,7 @@ import Testing
 extension RingGuestTests {
     /// Ada shares, and those take part who never had the link.
     private func waiting(_ guests: [GuestDevice]) throws {
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         for guest in guests {
             desk.participants.insert(guest.user)
             try guest.run(.join(nil))
@@ -76,13 +76,13 @@ extension RingGuestTests {
         ada.approved = [bob.user: try bob.account.known()]
         try ada.run(.admit)
         #expect(try bob.opened(value) == "late")
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         #expect(try ada.link() != nil && desk.entries.count == 3)
     }
 
     @Test("is asked for by whoever takes part and is no member, once, and a proof stays with that")
     func asking() throws {
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         desk.participants = [bob.user, eve.user]
         #expect(try bob.opened(old[0]) == nil)
         #expect(desk.guests[bob.user] == RingGuest(user: bob.user, statementHash: bob.identity.statement.hash))
@@ -99,7 +99,7 @@ extension RingGuestTests {
 
     @Test("is read by a guest as far as it goes where the server lets nobody ask")
     func refusedAsking() throws {
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         desk.participants = [bob.user]
         desk.refusesGuests = true
         #expect(try bob.run(.read) != nil && desk.guests.isEmpty)

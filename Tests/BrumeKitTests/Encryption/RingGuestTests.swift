@@ -39,7 +39,7 @@ struct RingGuestTests {
 
     /// Ada shares, and a guest comes by the link and is taken in.
     private func takeIn(_ guest: GuestDevice, isWriter: Bool = true) throws {
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         desk.participants.insert(guest.user)
         if isWriter { desk.writers.insert(guest.user) }
         try guest.run(.join(ada.link()))
@@ -50,7 +50,7 @@ struct RingGuestTests {
 
     @Test("hands its keys to a guest who came by the link, and what was encrypted before with them")
     func guest() throws {
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         desk.participants.insert(bob.user)
         let before = try #require(try ada.sealed("before"))
         #expect(try bob.opened(before) == nil)
@@ -71,12 +71,12 @@ struct RingGuestTests {
     @Test("is made by sharing, once, with one link, and by nobody who only looks")
     func sharing() throws {
         #expect(try ada.run(.read) == nil && ada.run(.admit) == nil && desk.entries.isEmpty)
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         let link = try #require(try ada.link()).text
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         #expect(try desk.entries.count == 1 && ada.link()?.text == link)
         let laptop = try ada.other()
-        try laptop.run(.share)
+        try laptop.run(.share(.init()))
         #expect(try desk.entries.count == 1 && laptop.link()?.text == link)
         #expect(bob.failure(.write) == .isNoMember && desk.entries.count == 1)
     }
@@ -119,7 +119,7 @@ struct RingGuestTests {
 
     @Test("of another owner than the link's gives a guest nothing, and gets nothing of theirs")
     func otherOwner() throws {
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         let link = try #require(try ada.link())
         let stranger = LinkFragment(
             ownersFirstStatement: eve.identity.statement.hash, secret: link.secret, title: nil)
@@ -135,7 +135,7 @@ struct RingGuestTests {
 
     @Test("lets a guest without the link wait, who comes in by it later")
     func withoutLink() throws {
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         desk.participants.insert(bob.user)
         try bob.run(.join(nil))
         try ada.run(.write)
@@ -178,7 +178,7 @@ struct RingGuestTests {
         let before = desk.entries
         desk.participants.insert(bob.user)
         ada.dropped = [bob.user]
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         ada.dropped = []
         let after = try #require(try ada.sealed("after"))
         #expect(try bob.opened(after) == nil)
@@ -293,7 +293,7 @@ struct RingGuestTests {
         let forged = GuestDesk(root: desk.root)
         let forger = try GuestDevice(desk.owner, at: forged)
         forger.zone = try forger.account.begun(zone: desk.zone)
-        try forger.run(.share)
+        try forger.run(.share(.init()))
         forged.participants = [bob.user]
         forged.writers = [bob.user]
         try bob.join(forged, by: forger.link())
@@ -309,7 +309,7 @@ struct RingGuestTests {
 
     @Test("of a branch that a person accepts keeps no link that the known branch had ended")
     func acceptedBranch() throws {
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         let link = try #require(try ada.link())
         desk.participants = [bob.user, eve.user]
         for guest in [bob, eve] { try guest.run(.join(link)) }
@@ -341,7 +341,7 @@ struct RingGuestTests {
         desk.entries = []
         ada.zone = try ada.account.begun(zone: desk.zone)
         #expect(try ada.run(.admit, asksServer: false) == nil && desk.entries.isEmpty)
-        try ada.run(.share)
+        try ada.run(.share(.init()))
         let place = try SignedRingEntry(#require(desk.entries.first).array).entry.ring.place
         #expect(place == ada.zone?.place && desk.entries.count == 1)
     }
@@ -379,7 +379,7 @@ struct RingGuestTests {
         desk.entries = []
         ada.kept = KeptRing()
         desk.entries = entries
-        #expect(ada.failure(.share) == .isOver)
+        #expect(ada.failure(.share(.init())) == .isOver)
     }
 
     @Test("of more strangers than a device keeps in mind is none")

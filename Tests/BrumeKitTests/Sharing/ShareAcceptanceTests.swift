@@ -43,7 +43,7 @@ struct ShareAcceptanceTests {
         let metadata = try metadata("a")
         #expect(metadata.share.url?.fragment() == "Ours")
         let keys = ShareSamples.link()
-        metadata.share.show(keys)
+        metadata.share.show(ShareLinks(forMany: keys))
         #expect(metadata.share.url?.fragment() == keys.text + ".Ours")
         let accept = Task { try await container.accept(metadata) }
         let connection = try await transport.welcomed(user: guest)

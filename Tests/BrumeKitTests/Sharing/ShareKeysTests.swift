@@ -20,7 +20,7 @@ struct ShareKeysTests {
 
     private func share(_ url: String = "/share/token", title: String? = nil) throws -> CKShare {
         let share = try ShareSamples.share(ShareSamples.view(url: url, publicPermission: .readOnly), title: title)
-        share.show(link())
+        share.show(ShareLinks(forMany: link()))
         return share
     }
 
@@ -48,11 +48,11 @@ struct ShareKeysTests {
             #expect(
                 read.text == link(fragment.dropFirst().removingPercentEncoding.flatMap { $0.isEmpty ? nil : $0 }).text)
             #expect(try share.url?.shareAddress() == address)
-            share.show(nil)
+            share.show(ShareLinks())
             #expect(share.url?.shareLink == nil && share.url?.absoluteString.contains(keys) == false)
         }
         let new = CKShare(recordZoneID: ShareSamples.zone)
-        new.show(link())
+        new.show(ShareLinks(forMany: link()))
         #expect(new.url == nil)
         for other in ["mailto:eve@example.com?body=", "https://example.com/other/token", "file:///share/token"] {
             #expect(try share(other).url?.absoluteString.contains(keys) != true, "that is no share's URL")
@@ -100,7 +100,7 @@ struct ShareKeysTests {
                 #expect(shown?.shareLink == nil && text.contains("/share/token"), "\(text)")
                 #expect(text.removingPercentEncoding?.contains("#1.") == false)
             }
-            share.show(link())
+            share.show(ShareLinks(forMany: link()))
             #expect(share.url?.shareLink?.text.hasPrefix(link().text) == true)
             #expect(share.oneTimeURL(for: "p")?.shareLink == nil)
         }
@@ -113,7 +113,7 @@ struct ShareKeysTests {
         let share = try share(title: "Ours")
         let copy = try #require(share.copy() as? CKShare)
         #expect(copy.url == share.url && copy.url?.shareLink != nil)
-        copy.show(nil)
+        copy.show(ShareLinks())
         #expect(share.url?.shareLink != nil && copy.url?.shareLink == nil)
         #expect(!share.details.current.isEdited && share.details.current.contents == copy.details.current.contents)
         #expect(try share.edit() == ShareEdit())
@@ -128,7 +128,7 @@ struct ShareKeysTests {
         let merged = try #require(server.merging(share, ancestor: nil) as? CKShare)
         #expect(merged.url?.shareLink?.text == link("Ours").text)
         let newer = ShareSamples.link()
-        server.show(newer)
+        server.show(ShareLinks(forMany: newer))
         let again = try #require(server.merging(share, ancestor: nil) as? CKShare)
         #expect(again.url?.shareLink?.text == newer.text + ".Ours")
         let metadata = try metadata(link())
@@ -139,7 +139,7 @@ struct ShareKeysTests {
     func hidden() throws {
         let share = try share(title: "Ours")
         let metadata = try metadata(link("Ours"))
-        metadata.share.show(link())
+        metadata.share.show(ShareLinks(forMany: link()))
         let archiver = NSKeyedArchiver(requiringSecureCoding: true)
         share.encodeSystemFields(with: archiver)
         archiver.finishEncoding()

@@ -24,6 +24,8 @@ enum KeyLimits {
     static let shareRootFileBytesMax = 1024
     /// Members of a ring's entry, as the format has it.
     static let ringMembersMax = 128
+    /// Links in a ring's entry, as the format has it.
+    static let ringInvitationsMax = 32
     /// Others whose statements are asked for in one look at a ring.
     static let peopleMax = 512
     /// Lives of a zone that a device keeps in mind, as the format has it.

@@ -19,7 +19,8 @@ extension CKDatabase {
                 let makesKeys = zone.saves.contains { $0.sendsEncrypted(policy) }
                 guard try await account.keyFolders.folder(of: account, options).isMade || makesKeys else { return }
                 guard let ring = await ring(of: share, account) else { continue }
-                try await account.encryptedZones.share(ring, for: account, options)
+                let links = WantedLinks(guests: share.details.current.invitationsForOne)
+                try await account.encryptedZones.share(ring, links, for: account, options)
                 if !ring.root.isEmpty {
                     try await account.encryptedZones.setRoot(
                         ring.root, ofShare: share.recordID.recordName, zone: ring.zone, for: account)
@@ -35,14 +36,17 @@ extension CKDatabase {
     ///
     /// What keeps it from doing that fails nothing: the server refuses what is encrypted until a device has done it.
     func takeKeys(
-        from removed: [(share: CKShare, users: Set<String>)], ended: [CKRecord.ID], _ account: AccountBinding,
-        _ options: CallOptions
+        from removed: [RemovedParticipants], ended: [CKRecord.ID], _ account: AccountBinding, _ options: CallOptions
     ) async {
-        for (share, users) in removed where !users.isEmpty {
+        for removal in removed where !removal.isEmpty {
+            let share = removal.share
             guard let ring = await ring(of: share, account),
                 await account.encryptedZones.isKept(ring, for: account)
             else { continue }
-            try? await account.encryptedZones.share(ring, dropping: users, for: account, options)
+            let links = WantedLinks(
+                guests: share.details.current.invitationsForOne,
+                ended: Set(removal.linksForOne.map { RingInvitation.id(ofParticipant: $0) }))
+            try? await account.encryptedZones.share(ring, links, dropping: removal.users, for: account, options)
         }
         if ended.isEmpty { return }
         let hasShares = (try? await account.keyFolders.folder(of: account, options))?.hasShareRoots ?? false
@@ -102,7 +106,8 @@ extension CKDatabase {
         guard databaseScope == .private else { return }
         for case let share as CKShare in records {
             guard let ring = await ring(of: share, account) else { continue }
-            share.show(await account.encryptedZones.link(ring, for: account))
+            let participants = share.details.current.linksForOne
+            share.show(await account.encryptedZones.links(ring, participants: participants, for: account))
         }
     }
 
@@ -123,18 +128,64 @@ extension CKDatabase {
     }
 }
 
+/// Whom the save of a share takes out of it.
+struct RemovedParticipants {
+    let share: CKShare
+    /// Those who had accepted, by their user record names.
+    var users: Set<String>
+    /// Those who had not come yet, and for each of whom there was a URL, by their participant ids.
+    var linksForOne: Set<String> = []
+
+    var isEmpty: Bool { users.isEmpty && linksForOne.isEmpty }
+}
+
 extension CKShareState {
-    /// The users who had accepted, and are out with what the app has changed since.
-    var removedUsers: Set<String> {
-        guard let base else { return [] }
-        var staying: Set<String> = []
-        for participant in participants {
-            let values = participant.values.current
-            if values.permission == .none || values.role == .publicUser && publicPermission == .none { continue }
-            if let user = participant.userIdentity.userRecordID?.recordName { staying.insert(user) }
+    /// Who is out with what the app has changed since.
+    func removed(from share: CKShare) -> RemovedParticipants {
+        guard let base else { return RemovedParticipants(share: share, users: []) }
+        var users: Set<String> = []
+        for participant in participants where participant.stays(publicPermission) {
+            if let user = participant.userIdentity.userRecordID?.recordName { users.insert(user) }
         }
-        staying.subtract(blockedIdentities.compactMap(\.userIdentity.userName))
-        return Set(base.view.participants.filter { $0.isAccepted && $0.role != .owner }.map(\.user))
-            .subtracting(staying)
+        users.subtract(blockedIdentities.compactMap(\.userIdentity.userName))
+        return RemovedParticipants(
+            share: share,
+            users: Set(base.view.participants.filter { $0.isAccepted && $0.role != .owner }.map(\.user))
+                .subtracting(users),
+            linksForOne: Set(base.linksForOne).subtracting(linksForOne))
+    }
+
+    /// The participants for whom there is a URL, or will be one with the next save, and who have not come yet: their
+    /// ids.
+    var linksForOne: [String] {
+        let known = Set(base?.view.participants.map(\.id) ?? [])
+        let open = Set(base?.linksForOne ?? [])
+        return participants.filter { participant in
+            guard participant.stays(publicPermission) else { return false }
+            let isNew = !known.contains(participant.participantID)
+            return open.contains(participant.participantID) || isNew && participant.isForOneTimeURL
+        }.map(\.participantID)
+    }
+
+    /// The same, by the ids of their invitations in a ring.
+    var invitationsForOne: Set<[UInt8]> { Set(linksForOne.map(RingInvitation.id(ofParticipant:))) }
+}
+
+extension CKShareState.Base {
+    /// The participants for whom there is a URL, and who have not come yet.
+    fileprivate var linksForOne: [String] { view.participants.filter { !$0.oneTimeURL.isEmpty }.map(\.id) }
+}
+
+extension CKShareParticipant {
+    /// Whether the app leaves the participant in a share.
+    fileprivate func stays(_ publicPermission: CKShare.ParticipantPermission) -> Bool {
+        let values = values.current
+        return values.permission != .none && !(values.role == .publicUser && publicPermission == .none)
+    }
+
+    /// Whether it is one of ``oneTimeURLParticipant()`` that was not saved yet.
+    fileprivate var isForOneTimeURL: Bool {
+        let identity = userIdentity
+        return role != .owner && identity.userRecordID == nil && identity.lookupInfo == nil
     }
 }

@@ -7,14 +7,18 @@ extension EncryptedZones {
 
     /// Makes a ring of what is shared, or a link in it, for guests; and has members go who are out.
     ///
-    /// - Parameter dropped: Their user record names.
+    /// - Parameters:
+    ///   - links: Those that the share is to have beside the one for many.
+    ///   - dropped: Members who go, by their user record names.
     /// - Throws: The same as ``keysForWriting(_:isStale:for:_:)``.
     func share(
-        _ ring: ZoneRingID, dropping dropped: Set<String> = [], for account: AccountBinding, _ options: CallOptions
+        _ ring: ZoneRingID, _ links: WantedLinks = WantedLinks(), dropping dropped: Set<String> = [],
+        for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
         let zone = try await keysForWriting(zone: ring.zone, for: account, options)
         try await turns.run { () async throws(CKError) in
-            let look = ZoneRingDriver.Look(goal: .share, ring: ring, asksServer: true, zone: zone, dropped: dropped)
+            let look = ZoneRingDriver.Look(
+                goal: .share(links), ring: ring, asksServer: true, zone: zone, dropped: dropped)
             _ = try await self.look(look, account, options)
         }
     }
@@ -70,17 +74,25 @@ extension EncryptedZones {
         (try? await driver.kept(ring, for: account).known) != nil
     }
 
-    /// The link of what a ring is of, for its owner; nil where there is none, or it is not known here.
-    func link(_ ring: ZoneRingID, for account: AccountBinding) async -> LinkFragment? {
+    /// The links of what a ring is of, for its owner; none where there are none, or they are not known here.
+    func links(
+        _ ring: ZoneRingID, participants: [String], for account: AccountBinding
+    ) async -> ShareLinks {
+        var links = ShareLinks()
         guard let head = try? await driver.kept(ring, for: account).known?.chain.head,
             let identity = try? await identity(for: account), let first = identity.chain.statements.first,
             first.number == 1
-        else { return nil }
-        for invitation in head.invitations where !invitation.isForOneGuest {
-            guard let secret = try? invitation.openSecret(as: identity.keys) else { continue }
-            return LinkFragment(ownersFirstStatement: first.hash, secret: secret, title: nil)
+        else { return links }
+        let byID = Dictionary(participants.map { (RingInvitation.id(ofParticipant: $0), $0) }) { first, _ in first }
+        for invitation in head.invitations {
+            let participant = byID[invitation.id]
+            guard invitation.isForOneGuest ? participant != nil : links.forMany == nil,
+                let secret = try? invitation.openSecret(as: identity.keys)
+            else { continue }
+            let link = LinkFragment(ownersFirstStatement: first.hash, secret: secret, title: nil)
+            if let participant { links.forOne[participant] = link } else { links.forMany = link }
         }
-        return nil
+        return links
     }
 
     // MARK: Roots

@@ -21,8 +21,8 @@ struct ZoneRingStateMachine: Sendable {
         case writePerZone
         /// A person takes what the server shows for the zone's keys, where this device knows other ones.
         case accept
-        /// To give others a link to what it is of. Like ``write``, and makes a tree's ring.
-        case share
+        /// To give others links to what it is of. Like ``write``.
+        case share(WantedLinks)
         /// The account takes part in what it is of, and asks for its keys: with a link, where it had one.
         case join(LinkFragment?)
     }

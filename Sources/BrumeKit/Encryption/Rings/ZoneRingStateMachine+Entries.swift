@@ -94,7 +94,7 @@ extension ZoneRingStateMachine {
     private func firstDraft() throws(EncryptionRefusal) -> RingDraft {
         let owner = RingMember(user: user, statementHash: identity.statement.hash, role: .owner)
         var draft = RingDraft(members: [owner])
-        if case .share = start.goal { draft.invitations.append(try newLink()) }
+        _ = setLinks(of: &draft)
         return draft
     }
 
@@ -119,11 +119,7 @@ extension ZoneRingStateMachine {
             draft.admit(member)
             isNeeded = true
         }
-        if case .share = start.goal, isOwn, draft.invitations.allSatisfy(\.isForOneGuest), draft.endedLinks.isEmpty {
-            guard let link = try? newLink() else { return nil }
-            draft.invitations.append(link)
-            isNeeded = true
-        }
+        if setLinks(of: &draft) { isNeeded = true }
         return isNeeded ? draft : nil
     }
 
@@ -222,10 +218,28 @@ extension ZoneRingStateMachine {
             owner: owner, author: user, authorKeys: isOwn ? nil : identity.keys.publicKeys)
     }
 
-    private func newLink() throws(EncryptionRefusal) -> RingInvitation {
-        try RingInvitation.make(
-            maker: user, makerKeys: nil, owner: identity.keys.publicKeys, role: .writer, isForOneGuest: false,
-            isOpen: false, secret: LinkSecret())
+    /// Makes the links that the owner wants, one for many among them, and takes out those that are to end. Beyond as
+    /// many as an entry has room for there are none.
+    ///
+    /// - Returns: Whether anything changed.
+    private func setLinks(of draft: inout RingDraft) -> Bool {
+        guard case .share(let wanted) = start.goal, isOwn else { return false }
+        let count = draft.invitations.count
+        draft.invitations.removeAll { $0.isForOneGuest && wanted.ended.contains($0.id) }
+        var isChanged = draft.invitations.count != count
+        func add(_ id: [UInt8]?) {
+            guard draft.invitations.count < KeyLimits.ringInvitationsMax,
+                let link = try? RingInvitation.make(
+                    id: id, maker: user, makerKeys: nil, owner: identity.keys.publicKeys, role: .writer,
+                    isForOneGuest: id != nil, isOpen: false, secret: LinkSecret())
+            else { return }
+            draft.invitations.append(link)
+            isChanged = true
+        }
+        if draft.invitations.allSatisfy(\.isForOneGuest), draft.endedLinks.isEmpty { add(nil) }
+        let new = wanted.guests.subtracting(wanted.ended).subtracting(draft.invitations.map(\.id))
+        for id in new.sorted(by: { $0.lexicographicallyPrecedes($1) }) { add(id) }
+        return isChanged
     }
 
     private var ownersNewestKeys: PublicKeys? {
