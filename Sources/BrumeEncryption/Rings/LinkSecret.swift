@@ -8,6 +8,9 @@ package struct LinkSecret: Sendable {
 
     package init(seed: SecretKey) { pairs = KeyPairs(seed: seed) }
 
+    /// What it is kept as.
+    package var seed: SecretKey { pairs.seed }
+
     /// What shows, to whoever looks at the ring, that a guest had the link.
     package func joinProof(ring: RingName, invitationID: [UInt8], guest: String, statementHash: [UInt8]) -> [UInt8] {
         pairs.sign(Self.joinMessage(ring: ring, invitationID: invitationID, guest: guest, statementHash: statementHash))

@@ -100,7 +100,10 @@ extension EncryptedSharesTests {
         try await handOutKeys(root.recordID, by: ada)
         let other = page("other", in: CKRecordZone(zoneID: root.recordID.zoneID), name: "other")
         let share = CKShare(rootRecord: other)
-        share.publicPermission = .readWrite
+        let user = CKUserIdentity.LookupInfo(userRecordID: try await bob.userRecordID())
+        let guest = CKShare.Participant(lookupInfo: user)
+        guest.permission = .readWrite
+        share.addParticipant(guest)
         _ = try await ada.privateCloudDatabase.modifyRecords(saving: [other, share], deleting: [])
         _ = try await accept(try #require(share.url), by: bob)
         let ids = ["root", "other"].map { CKRecord.ID(recordName: $0, zoneID: zoneID) }

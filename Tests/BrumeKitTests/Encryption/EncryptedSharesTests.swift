@@ -29,15 +29,25 @@ struct EncryptedSharesTests {
     }
 
     /// A record with an encrypted text, shared with whoever has the link.
+    ///
+    /// - Parameter guest: Who is invited, if they alone are: then the link does not open the keys by itself.
     func shared(
-        _ text: String, by device: CKContainer, permission: CKShare.ParticipantPermission = .readWrite
+        _ text: String, by device: CKContainer, permission: CKShare.ParticipantPermission = .readWrite,
+        with guest: CKContainer? = nil
     ) async throws -> (root: CKRecord, share: CKShare, url: URL) {
         let zone = CKRecordZone(zoneName: "Diary")
         let database = device.privateCloudDatabase
         try await database.save(zone)
         let root = try await database.save(page(text, in: zone, name: "root"))
         let share = CKShare(rootRecord: root)
-        share.publicPermission = permission
+        if let guest {
+            let user = CKUserIdentity.LookupInfo(userRecordID: try await guest.userRecordID())
+            let participant = CKShare.Participant(lookupInfo: user)
+            participant.permission = permission
+            share.addParticipant(participant)
+        } else {
+            share.publicPermission = permission
+        }
         _ = try await database.modifyRecords(saving: [root, share], deleting: [])
         return (root, share, try #require(share.url))
     }
@@ -100,7 +110,7 @@ struct EncryptedSharesTests {
     @Test("reach a guest with the zone's changes, as soon as a device of the owner's has fetched its own")
     func changes() async throws {
         let (ada, bob) = (device(0), device(1))
-        let (root, _, url) = try await shared("secret", by: ada)
+        let (root, _, url) = try await shared("secret", by: ada, with: bob)
         let before = try await ada.privateCloudDatabase.recordZoneChanges(
             inZoneWith: root.recordID.zoneID, since: nil
         ).changeToken
@@ -118,6 +128,27 @@ struct EncryptedSharesTests {
             inZoneWith: zoneID, since: waiting.changeToken)
         let open = try #require(try after.modificationResultsByID[id]?.get().record)
         #expect(open.encryptedValues["text"] == "secret" && open.unreadableFields.isEmpty)
+    }
+
+    @Test("are read at once by whoever came by the link of a share for everybody, and written once they are taken in")
+    func openLink() async throws {
+        let folder = try TestFolder()
+        let (ada, bob) = (device(0), device(1) { $0.stateFolder = folder.path })
+        let (root, share, url) = try await shared("secret", by: ada)
+        let id = CKRecord.ID(recordName: "root", zoneID: try await accept(url, by: bob))
+        let again = device(1) { $0.stateFolder = folder.path }
+        for guest in [bob, again] { #expect(try await text(id, on: guest) == "secret") }
+        let seen = try await again.sharedCloudDatabase.record(for: id)
+        seen.encryptedValues["text"] = "ours"
+        #expect(await code { try await again.sharedCloudDatabase.save(seen) } == .accountTemporarilyUnavailable)
+        try await handOutKeys(root.recordID, by: ada)
+        try await again.sharedCloudDatabase.save(seen)
+        #expect(try await text(root.recordID, on: ada, isOwner: true) == "ours")
+        // For those alone who are invited there is another one, which opens nothing.
+        let fetched = try #require(try await ada.privateCloudDatabase.record(for: share.recordID) as? CKShare)
+        fetched.publicPermission = .none
+        try await ada.privateCloudDatabase.save(fetched)
+        #expect(fetched.url != url && fetched.url?.fragment()?.hasPrefix("1.") == true)
     }
 
     @Test("that are saved after a guest was removed open for those who stay alone")

@@ -157,11 +157,13 @@ final class GuestDevice {
     /// The text of an encrypted value; nil where this device can't open it.
     func opened(_ value: [UInt8], asksServer: Bool = true) throws -> String? {
         guard let ring = try run(.read, asksServer: asksServer) else { return nil }
-        return try Self.opened(value, ring, identity)
+        return try Self.opened(value, ring, identity, kept.link)
     }
 
-    static func opened(_ value: [UInt8], _ ring: KnownRing, _ identity: Identity) throws -> String? {
-        for cipher in RingKeys(ring, of: identity).ciphers(try ValueHeader(of: value)) {
+    static func opened(
+        _ value: [UInt8], _ ring: KnownRing, _ identity: Identity, _ link: LinkSecret? = nil
+    ) throws -> String? {
+        for cipher in RingKeys(ring, of: identity, link: link).ciphers(try ValueHeader(of: value)) {
             let record = cipher.record(named: "page", type: "Page")
             if let bytes = try? record.open(value, field: "text", valueType: "STRING") {
                 return String(decoding: bytes, as: UTF8.self)

@@ -50,7 +50,8 @@ struct RingFileTests {
         let id = ring.chain.head.ring.place.ringID
         let others = (1...3).map { [UInt8](repeating: $0, count: Place.ringIDBytes) }
         return [
-            KeptRing(), KeptRing(isOver: true), KeptRing(lives: ZoneLives(ringIDs: others)),
+            KeptRing(), KeptRing(isOver: true), KeptRing(link: LinkSecret()),
+            KeptRing(lives: ZoneLives(ringIDs: others)),
             KeptRing(known: ring, lives: ZoneLives(ringIDs: [id])),
             KeptRing(known: ring, lives: ZoneLives(ringIDs: others + [id]), isOver: true),
             KeptRing(
@@ -88,7 +89,7 @@ struct RingFileTests {
     func damage() throws {
         let ring = try ring(1)
         let lives = ZoneLives(ringIDs: [ring.chain.head.ring.place.ringID])
-        for kept in [KeptRing(), KeptRing(known: ring, lives: lives)] {
+        for kept in [KeptRing(), KeptRing(known: ring, lives: lives), KeptRing(link: LinkSecret())] {
             let whole = encoded(kept)
             for index in whole.indices {
                 var bytes = whole

@@ -123,9 +123,11 @@ struct KeyFileReader {
         return SecretKey(copying: copy, byteCount: byteCount)
     }
 
+    var isAtEnd: Bool { offset == bytes.count }
+
     /// Nothing may stand behind the last part.
     func end() throws(KeyFile.Refusal) {
-        guard offset == bytes.count else { throw .damaged }
+        guard isAtEnd else { throw .damaged }
     }
 
     mutating func wipe() { Sodium.wipe(&bytes) }

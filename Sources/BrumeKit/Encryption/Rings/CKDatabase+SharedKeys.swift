@@ -19,8 +19,7 @@ extension CKDatabase {
                 let makesKeys = zone.saves.contains { $0.sendsEncrypted(policy) }
                 guard try await account.keyFolders.folder(of: account, options).isMade || makesKeys else { return }
                 guard let ring = await ring(of: share, account) else { continue }
-                let links = WantedLinks(guests: share.details.current.invitationsForOne)
-                try await account.encryptedZones.share(ring, links, for: account, options)
+                try await account.encryptedZones.share(ring, share.details.current.wantedLinks, for: account, options)
                 if !ring.root.isEmpty {
                     try await account.encryptedZones.setRoot(
                         ring.root, ofShare: share.recordID.recordName, zone: ring.zone, for: account)
@@ -43,9 +42,8 @@ extension CKDatabase {
             guard let ring = await ring(of: share, account),
                 await account.encryptedZones.isKept(ring, for: account)
             else { continue }
-            let links = WantedLinks(
-                guests: share.details.current.invitationsForOne,
-                ended: Set(removal.linksForOne.map { RingInvitation.id(ofParticipant: $0) }))
+            var links = share.details.current.wantedLinks
+            links.ended = Set(removal.linksForOne.map { RingInvitation.id(ofParticipant: $0) })
             try? await account.encryptedZones.share(ring, links, dropping: removal.users, for: account, options)
         }
         if ended.isEmpty { return }
@@ -167,8 +165,11 @@ extension CKShareState {
         }.map(\.participantID)
     }
 
-    /// The same, by the ids of their invitations in a ring.
-    var invitationsForOne: Set<[UInt8]> { Set(linksForOne.map(RingInvitation.id(ofParticipant:))) }
+    /// The links that the share's ring is to have. Where everybody who has the URL may take part nobody waits to read.
+    var wantedLinks: WantedLinks {
+        WantedLinks(
+            isOpen: publicPermission != .none, guests: Set(linksForOne.map(RingInvitation.id(ofParticipant:))))
+    }
 }
 
 extension CKShareState.Base {

@@ -15,6 +15,8 @@ final class EncryptedZones: Sendable {
         var shownMilliseconds: [ZoneRingID: Int64] = [:]
         var absence: Absence?
         var answers: [ZoneRingID: Answer] = [:]
+        /// The zones of which this device had kept no ring when the app was started.
+        var unkept: Set<ZoneRingID> = []
         var isEnded = false
     }
 
@@ -103,7 +105,7 @@ final class EncryptedZones: Sendable {
             let before = try await driver.kept(ring, for: account).known?.endedBranches.count ?? 0
             let look = ZoneRingDriver.Look(goal: .accept, ring: ring, asksServer: true, zone: zone)
             guard let found = try await driver.run(look, for: account, options) else { return false }
-            _ = remember(RingKeys(found.ring, of: found.identity), ring)
+            _ = remember(found.keys, ring)
             return found.ring.endedBranches.count > before
         }
     }
@@ -152,7 +154,7 @@ final class EncryptedZones: Sendable {
         _ look: ZoneRingDriver.Look, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> RingKeys? {
         guard let found = try await driver.run(look, for: account, options) else { return nil }
-        return remember(RingKeys(found.ring, of: found.identity), look.ring)
+        return remember(found.keys, look.ring)
     }
 
     /// The account's identity to open values with; nil where it has none.
@@ -248,6 +250,24 @@ final class EncryptedZones: Sendable {
             state.shownMilliseconds[ring] = changedMilliseconds
             return true
         }
+    }
+
+    /// Whether this device has used a zone's keys, also before the app was started. It looks at the disk once.
+    ///
+    /// - Throws: What keeps from asking whose keys these are.
+    func hasUsed(
+        _ zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> Bool {
+        if isInUse(zone) { return true }
+        if account.configuration.token == nil || state.withLock({ $0.unkept.contains(zone) }) { return false }
+        do throws(CKError) {
+            _ = try await account.keyFolders.folder(of: account, options)
+            if try await driver.kept(zone, for: account).known != nil { return true }
+        } catch {
+            if error.keepsFromAsking { throw error }
+        }
+        state.withLock { _ = $0.unkept.insert(zone) }
+        return false
     }
 
     /// Changes what is known of the trees of a zone. Records of others are in trees of others.

@@ -8,4 +8,6 @@ struct KeptRing: Sendable {
     var lives = ZoneLives()
     /// The zone was deleted, as far as is known: the next one of its name may have no ring yet.
     var isOver = false
+    /// The open link by which the account came to another's zone: what it opens is read until the account is a member.
+    var link: LinkSecret?
 }

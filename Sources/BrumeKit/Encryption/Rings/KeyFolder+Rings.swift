@@ -29,7 +29,9 @@ extension KeyFolder {
     func writeRing(
         _ kept: KeptRing, at ring: RingPlace, over head: [UInt8]?
     ) throws(KeyFolderProblem) -> Attempt<[UInt8]?> {
-        try replace(ringPath(ring), over: head, with: RingFile.encode(kept, ring: ring, place: place).bytes)
+        var file = RingFile.encode(kept, ring: ring, place: place)
+        defer { file.wipe() }
+        return try replace(ringPath(ring), over: head, with: file.bytes)
     }
 
     private func ringPath(_ ring: RingPlace) -> String { "\(path)/\(RingFile.path(ring, place: place))" }

@@ -9,6 +9,7 @@ internal import BrumeSystem
 /// 34  1   1 where the zone was deleted, as far as is known; else 0
 /// 35  4   count of lives, then the ring's id of each (16), the oldest first
 ///     4   count of branches, then of each: count of entries (4), each signed entry (counted)
+///     32  the secret of an open link, where there is one; else nothing
 /// ```
 /// The first branch is the ring; the others are those that its owner ended. NAME is a hash of where the ring is, which
 /// the checksum is of, too, and no two rings have it in common:
@@ -34,6 +35,7 @@ enum RingFile {
             writer.write(u32: UInt32(branch.entries.count))
             for entry in branch.entries { writer.write(counted: entry.bytes) }
         }
+        if let link = kept.link { writer.write(link.seed) }
         writer.finish(place: checkedPlace(ring, place))
         return writer
     }
@@ -42,8 +44,10 @@ enum RingFile {
         _ bytes: consuming [UInt8], ring: RingPlace, place: KeyPlace
     ) throws(KeyFile.Refusal) -> KeptRing {
         var reader = try KeyFileReader(bytes, kind: kind, place: checkedPlace(ring, place))
+        defer { reader.wipe() }
         let flag = try reader.readU8()
         guard flag < 2 else { throw .damaged }
+        var kept = KeptRing(isOver: flag == 1)
         var ids: [[UInt8]] = []
         for _ in 0..<(try count(&reader, atMost: KeyLimits.zoneLivesMax)) {
             ids.append(try reader.read(Place.ringIDBytes))
@@ -56,10 +60,10 @@ enum RingFile {
             }
             branches.append(entries)
         }
+        if !reader.isAtEnd { kept.link = LinkSecret(seed: try reader.readSecret()) }
         try reader.end()
-        guard let first = branches.first else {
-            return KeptRing(known: nil, lives: ZoneLives(ringIDs: ids), isOver: flag == 1)
-        }
+        kept.lives = ZoneLives(ringIDs: ids)
+        guard let first = branches.first else { return kept }
         let known: KnownRing
         do throws(EncryptionRefusal) {
             known = try KnownRing(kept: first, ended: Array(branches.dropFirst()))
@@ -70,7 +74,8 @@ enum RingFile {
         guard name.place.container.hasBytes(of: place.scope.container),
             name.place.environment.hasBytes(of: place.scope.environment), ring.isOf(name)
         else { throw .damaged }
-        return KeptRing(known: known, lives: ZoneLives(ringIDs: ids), isOver: flag == 1)
+        kept.known = known
+        return kept
     }
 
     private static func count(_ reader: inout KeyFileReader, atMost limit: Int) throws(KeyFile.Refusal) -> Int {

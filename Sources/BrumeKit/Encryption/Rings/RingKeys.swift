@@ -20,10 +20,12 @@ struct RingKeys: Sendable {
     let isMember: Bool
     /// Whether new values may take the newest key: it is here, and nobody has it who is out.
     let isForWriting: Bool
-    /// The ring's, and those of branches that its owner ended, whose numbers are those of other keys.
+    /// The ring's, those of branches that its owner ended, whose numbers are those of other keys, and what a link
+    /// opens.
     private let keyrings: [RingKeyring]
 
-    init(_ known: KnownRing, of identity: Identity) {
+    /// - Parameter link: An open link by which the account came: it reads, and writes nothing.
+    init(_ known: KnownRing, of identity: Identity, link: LinkSecret? = nil) {
         let head = known.chain.head
         ring = head.ring
         isPerZone = head.isPerZone
@@ -31,10 +33,11 @@ struct RingKeys: Sendable {
         isPlainGenuine = known.chain.entries[0].entry.namesKeys(of: identity)
         newest = head.number
         entryHash = head.hash
-        let own = head.member(named: identity.statement.scope.account)
-        isMember = own.map { identity.chain.statement(of: $0.statementHash) != nil } ?? false
+        let member = head.member(named: identity.statement.scope.account)
+        isMember = member.map { identity.chain.statement(of: $0.statementHash) != nil } ?? false
         self.identity = identity.keys.publicKeys
-        keyrings = ([known.chain] + known.endedBranches).map { $0.keys(of: identity) }
+        let own = ([known.chain] + known.endedBranches).map { $0.keys(of: identity) }
+        keyrings = own + [link.flatMap { try? known.chain.keys(of: $0) }].compactMap(\.self)
         isForWriting = head.namesKeys(of: identity) && keyrings[0].current != nil
     }
 

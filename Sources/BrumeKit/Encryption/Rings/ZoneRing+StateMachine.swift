@@ -214,6 +214,8 @@ struct ZoneRingStateMachine: Sendable {
     }
 
     mutating func keep(_ next: Next) -> Action {
+        // A member has the keys by their own.
+        if let ring = kept.known, ownMember(of: ring.chain.head) != nil { kept.link = nil }
         phase = .keeping(next)
         return .keep(kept)
     }

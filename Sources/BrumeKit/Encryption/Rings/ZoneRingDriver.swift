@@ -23,14 +23,23 @@ struct ZoneRingDriver: Sendable {
         var approved: [String: KnownStatements] = [:]
     }
 
+    /// A ring, and what it is opened with.
+    struct Found: Sendable {
+        let ring: KnownRing
+        let identity: Identity
+        let link: LinkSecret?
+
+        var keys: RingKeys { RingKeys(ring, of: identity, link: link) }
+    }
+
     /// Looks at a ring.
     ///
-    /// - Returns: The ring, and the identity that it was looked at with; nil where there is none.
+    /// - Returns: Nil where there is none.
     /// - Throws: What calls to the server throw, `zoneNotFound` included; `internalError` where the key folder can't be
-    ///   used; what ``ZoneRingFailure/error(zone:)`` and ``AccountKeys/identity(for:)`` say.
+    ///   used; what ``ZoneRingFailure/error(_:)`` and ``AccountKeys/identity(for:)`` say.
     func run(
         _ look: Look, for account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> (ring: KnownRing, identity: Identity)? {
+    ) async throws(CKError) -> Found? {
         let folder = try await folders.folder(of: account)
         let place = look.ring.place(in: folder)
         let people = RingPeople(folders: folders, folder: folder, ring: look.ring, account: account, options: options)
@@ -49,17 +58,17 @@ struct ZoneRingDriver: Sendable {
                     approved: look.approved, asksServer: asksServer, hasNewestIdentity: hasNewestIdentity,
                     encryptsAssets: account.configuration.encryptsAssets))
             let run = Run(place: place, ring: look.ring, folder: folder, people: people, account, options)
-            switch try await self.run(machine, over: loaded.head, run) {
-            case .ring(let ring): return ring.map { ($0, identity) }
+            guard let (outcome, link) = try await self.run(machine, over: loaded.head, run) else { continue }
+            switch outcome {
+            case .ring(let ring): return ring.map { Found(ring: $0, identity: identity, link: link) }
             case .again:
                 account.keys.statementsMayHaveChanged()
                 asksServer = true
                 hasNewestIdentity = true
-            case .failed(let failure): throw failure.error(zone: look.ring.zone)
-            case nil: break
+            case .failed(let failure): throw failure.error(look.ring)
             }
         }
-        throw ZoneRingFailure.busy.error(zone: look.ring.zone)
+        throw ZoneRingFailure.busy.error(look.ring)
     }
 
     /// What is kept of a ring.
@@ -114,10 +123,11 @@ struct ZoneRingDriver: Sendable {
         }
     }
 
-    /// - Returns: Nil where another process wrote to the file meanwhile, so that it has to be read again.
+    /// - Returns: What came of it, and the link that is kept; nil where another process wrote to the file meanwhile, so
+    ///   that it has to be read again.
     private func run(
         _ started: Machine, over head: [UInt8]?, _ run: Run
-    ) async throws(CKError) -> Machine.Outcome? {
+    ) async throws(CKError) -> (Machine.Outcome, LinkSecret?)? {
         var (machine, head) = (started, head)
         var met: [KnownStatements] = []
         var action = machine.started()
@@ -146,8 +156,9 @@ struct ZoneRingDriver: Sendable {
                 try await run.people.keep(met, of: kept)
                 guard let written = try await write(kept, run.place, over: head, in: run.folder) else { return nil }
                 head = written
+                if case .join(let link?) = started.start.goal { try await run.people.confirmOwner(by: link) }
                 action = machine.hasKept()
-            case .finish(let outcome): return outcome
+            case .finish(let outcome): return (outcome, machine.kept.link)
             }
         }
     }

@@ -165,6 +165,7 @@ extension ZoneRingStateMachine {
         do throws(EncryptionRefusal) {
             var draft = draft
             try replaceLinks(of: &draft)
+            _ = setLinks(of: &draft)
             return send(try author.next(after: ring.chain, keys: ring.chain.keys(of: identity), draft))
         } catch {
             return fail(.full)
@@ -225,13 +226,15 @@ extension ZoneRingStateMachine {
     private func setLinks(of draft: inout RingDraft) -> Bool {
         guard case .share(let wanted) = start.goal, isOwn else { return false }
         let count = draft.invitations.count
-        draft.invitations.removeAll { $0.isForOneGuest && wanted.ended.contains($0.id) }
+        draft.invitations.removeAll { link in
+            link.isForOneGuest ? wanted.ended.contains(link.id) : link.isOpen != wanted.isOpen
+        }
         var isChanged = draft.invitations.count != count
         func add(_ id: [UInt8]?) {
             guard draft.invitations.count < KeyLimits.ringInvitationsMax,
                 let link = try? RingInvitation.make(
                     id: id, maker: user, makerKeys: nil, owner: identity.keys.publicKeys, role: .writer,
-                    isForOneGuest: id != nil, isOpen: false, secret: LinkSecret())
+                    isForOneGuest: id != nil, isOpen: id == nil && wanted.isOpen, secret: LinkSecret())
             else { return }
             draft.invitations.append(link)
             isChanged = true
@@ -256,6 +259,10 @@ extension ZoneRingStateMachine {
         guard let owner = people[start.place.owner], link.isOf(owner.chain) else { return fail(.isOfAnotherOwner) }
         // Whoever comes by a link that was replaced waits for a person to decide.
         guard let invitation = head.invitation(of: link.secret) else { return sendJoin(invitationID: [], proof: []) }
+        if invitation.isOpen, kept.link.flatMap(head.invitation)?.id != invitation.id {
+            kept.link = link.secret
+            return keep(.proceed)
+        }
         let proof = link.secret.joinProof(
             ring: head.ring, invitationID: invitation.id, guest: user, statementHash: identity.statement.hash)
         return sendJoin(invitationID: invitation.id, proof: proof)

@@ -1,0 +1,102 @@
+import BrumeModel
+import Testing
+
+@testable import BrumeEncryption
+@testable import BrumeKit
+
+/// Links that open a ring's keys by themselves, and those for one guest.
+extension RingGuestTests {
+    private func share(_ links: WantedLinks = WantedLinks(isOpen: true)) throws { try ada.run(.share(links)) }
+
+    @Test("is read at once by a guest with an open link, who writes once they are taken in")
+    func openLink() throws {
+        try share()
+        desk.participants.insert(bob.user)
+        let before = try #require(try ada.sealed("before"))
+        try bob.run(.join(ada.link()))
+        #expect(try bob.opened(before) == "before" && bob.opened(old[0]) == "one" && bob.kept.link != nil)
+        #expect(bob.failure(.write) == .isNoMember && desk.entries.count == 1)
+        // Without the link the keys stay closed, whoever has what the server shows.
+        #expect(try GuestDevice.opened(before, #require(bob.kept.known), bob.identity) == nil)
+        try ada.run(.write)
+        let after = try #require(try bob.sealed("after"))
+        #expect(try bob.kept.link == nil && bob.opened(before) == "before" && ada.opened(after) == "after")
+    }
+
+    @Test("is closed to an open link that was replaced, in what is encrypted from then on")
+    func replacedOpenLink() throws {
+        try share()
+        for guest in [bob, eve] {
+            desk.participants.insert(guest.user)
+            try guest.run(.join(ada.link()))
+        }
+        let link = try #require(try ada.link())
+        ada.dropped = [eve.user]
+        try ada.run(.admit)
+        #expect(try #require(ada.kept.known).chain.head.members.count == 2)
+        ada.dropped = [bob.user]
+        try share()
+        let after = try #require(try ada.sealed("after"))
+        #expect(try eve.opened(after) == nil && eve.opened(old[0]) == nil)
+        #expect(try ada.link()?.text != link.text)
+        try eve.run(.join(ada.link()))
+        #expect(try eve.opened(after) == "after")
+    }
+
+    @Test("has another link, which is closed, once not everybody who has it may take part, and the other way round")
+    func closedLink() throws {
+        try share()
+        desk.participants.insert(bob.user)
+        let link = try #require(try ada.link())
+        try bob.run(.join(link))
+        try share(WantedLinks())
+        let head = try #require(ada.kept.known).chain.head
+        #expect(head.invitations.map(\.isOpen) == [false] && head.invitation(of: link.secret) == nil)
+        let after = try #require(try ada.sealed("after"))
+        #expect(try eve.opened(after) == nil)
+        let count = desk.entries.count
+        try share(WantedLinks())
+        #expect(desk.entries.count == count)
+        try share()
+        #expect(try #require(ada.kept.known).chain.head.invitations.map(\.isOpen) == [true])
+        // Somebody goes in the same look.
+        ada.dropped = [bob.user]
+        try share(WantedLinks())
+        #expect(try #require(ada.kept.known).chain.head.invitations.map(\.isOpen) == [false])
+    }
+
+    @Test("has a link for each guest who is to have one, which the guest uses up, and which stays when another goes")
+    func linksForOne() throws {
+        let ids = ["first", "second", "third"].map { RingInvitation.id(ofParticipant: $0) }
+        try share(WantedLinks(guests: [ids[0], ids[1]]))
+        func link(_ id: [UInt8]) throws -> LinkFragment {
+            let invitation = try #require(ada.kept.known?.chain.head.invitations.first { $0.id == id })
+            let secret = try invitation.openSecret(as: ada.identity.keys)
+            return LinkFragment(ownersFirstStatement: ada.signed[0].statement.hash, secret: secret, title: nil)
+        }
+        func known() throws -> Set<[UInt8]> {
+            Set(try #require(ada.kept.known).chain.head.invitations.filter(\.isForOneGuest).map(\.id))
+        }
+        let (first, second) = (try link(ids[0]), try link(ids[1]))
+        desk.participants = [bob.user, eve.user]
+        try bob.run(.join(first))
+        try ada.run(.write)
+        #expect(try known() == [ids[1]] && bob.opened(old[0]) == "one")
+        // It is good for nobody else.
+        try eve.run(.join(first))
+        try ada.run(.write)
+        #expect(try eve.opened(old[0]) == nil)
+        ada.dropped = [bob.user]
+        try share(WantedLinks(guests: [ids[1], ids[2]]))
+        ada.dropped = []
+        #expect(try known() == [ids[1], ids[2]] && link(ids[1]).text == second.text)
+        try share(WantedLinks(guests: [ids[1], ids[2]], ended: [ids[1]]))
+        #expect(try known() == [ids[2]])
+        try eve.run(.join(second))
+        try ada.run(.write)
+        #expect(try eve.opened(old[0]) == nil)
+        try eve.run(.join(link(ids[2])))
+        try ada.run(.write)
+        #expect(try eve.opened(old[0]) == "one" && known().isEmpty)
+    }
+}
