@@ -28,6 +28,7 @@ private enum ArchiveKey {
     static let secrets = "AssetSecrets"
     static let unreadable = "UnreadableKeys"
     static let unreadableReasons = "UnreadableReasons"
+    static let trees = "EncryptedTrees"
     static let refused = "Refused"
     static let refusedReasons = "RefusedReasons"
 }
@@ -38,6 +39,9 @@ extension CKRecordState {
         coder.encodeIfPresent(parent, forKey: ArchiveKey.parent)
         coder.encodeIfPresent(share, forKey: ArchiveKey.share)
         if share != nil { coder.encode(shareEdit == nil, forKey: ArchiveKey.isShareSaved) }
+        // Where the record is is the server's word, and what was encrypted in it may say otherwise.
+        let trees = encrypted.treeIDs.map { Data($0).base64EncodedString() }.sorted()
+        if !trees.isEmpty { coder.encodeIfPresent(trees, forKey: ArchiveKey.trees) }
     }
 
     func encodeFields(with coder: NSCoder) {
@@ -71,7 +75,11 @@ extension CKRecordState {
         var contents = AssetContents()
         guard contents.decodeSecrets(of: fields, coder, prefix: "") else { return nil }
         let assetKeys = Set(fields.filter { contents.secrets(of: $1) != nil }.keys)
-        guard let encrypted = EncryptedFields(coder: coder, assetKeys: assetKeys) else { return nil }
+        guard var encrypted = EncryptedFields(coder: coder, assetKeys: assetKeys) else { return nil }
+        for tree in coder.stringsIfPresent(forKey: ArchiveKey.trees) ?? [] {
+            guard let id = Data(base64Encoded: tree), id.count == Tree.idBytes else { return nil }
+            encrypted.formerTreeIDs.insert(Array(id))
+        }
         var base: Base?
         if let version = Version(coder: coder, prefix: ArchiveKey.basePrefix) {
             guard

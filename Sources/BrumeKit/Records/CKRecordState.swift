@@ -162,6 +162,9 @@ struct CKRecordState: Sendable {
         local.refused[.encryptedField(key)] = reason
     }
 
+    /// All that is encrypted in the record goes into one tree.
+    mutating func forgetFormerTrees() { encrypted.formerTreeIDs = [] }
+
     /// A save sends these encrypted values, or removes fields with nil.
     mutating func sends(_ values: [String: EncryptedValue?], opened: [String: FieldValue] = [:]) {
         encrypted.sends(values, opened: opened.filter { $1.assets.isEmpty })

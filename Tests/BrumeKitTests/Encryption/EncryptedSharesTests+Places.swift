@@ -67,6 +67,86 @@ extension EncryptedSharesTests {
         #expect(!key.ciphers(try .init(of: sealed.bytes)).isEmpty)
     }
 
+    @Test("are not encrypted for guests in a record of which an app has kept the system fields alone")
+    func falseParentOfArchive() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let zones = ada.core.account.encryptedZones
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        diary.note.encodeSystemFields(with: coder)
+        let archive = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        let note = try #require(CKRecord(coder: archive))
+        note.encryptedValues["text"] = "secret"
+        zones.updateTrees(diary.root.recordID.zoneID.ringID) { $0.learn("diary", parent: "root") }
+        #expect(await code { try await ada.privateCloudDatabase.save(note) } == .accountTemporarilyUnavailable)
+        _ = try await ada.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await ada.privateCloudDatabase.save(note)
+        // Once it has moved, what was kept of its former place is void.
+        note.setParent(diary.root)
+        try await ada.privateCloudDatabase.save(note)
+        note.encryptedValues["text"] = "ours"
+        try await ada.privateCloudDatabase.save(note)
+        #expect(try await text(diary.id("note", isOwner: false), on: bob) == "ours")
+    }
+
+    @Test("stay as they are in a record that moves below one whose place nothing bears out, until that is set again")
+    func unprovedMove() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let zone = CKRecordZone(zoneName: "Diary")
+        let database = ada.privateCloudDatabase
+        try await database.save(zone)
+        // The zone has no keys yet.
+        let folder = CKRecord(recordType: "Folder", recordID: CKRecord.ID(recordName: "folder", zoneID: zone.zoneID))
+        folder.parent = CKRecord.Reference(
+            recordID: CKRecord.ID(recordName: "root", zoneID: zone.zoneID), action: .none)
+        let plain = CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: "root", zoneID: zone.zoneID))
+        _ = try await database.modifyRecords(saving: [plain, folder], deleting: [])
+        let note = page("note", in: zone, name: "note")
+        try await database.save(note)
+        let root = try await database.record(for: plain.recordID)
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readOnly
+        _ = try await database.modifyRecords(saving: [root, share], deleting: [])
+        let zoneID = try await accept(try #require(share.url), by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        note.setParent(folder)
+        try await database.save(note)
+        let id = CKRecord.ID(recordName: "note", zoneID: zoneID)
+        #expect(try await text(id, on: bob) == nil)
+        note.encryptedValues["text"] = "ours"
+        let error = await #expect(throws: CKError.self) { try await database.save(note) }
+        #expect(error?.code == .accountTemporarilyUnavailable && error?.localizedDescription.contains("folder") == true)
+        let again = try await database.record(for: folder.recordID)
+        again.parent = again.parent
+        try await database.save(again)
+        try await database.save(note)
+        #expect(try await text(id, on: bob) == "ours")
+    }
+
+    @Test("are encrypted for guests in records that were plain, and below others, before the zone had keys")
+    func latePlainTree() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let zone = CKRecordZone(zoneName: "Diary")
+        let database = ada.privateCloudDatabase
+        try await database.save(zone)
+        let records = ["board", "list", "card"].map {
+            CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: $0, zoneID: zone.zoneID))
+        }
+        for (child, parent) in zip(records.dropFirst(), records) { child.setParent(parent) }
+        _ = try await database.modifyRecords(saving: records, deleting: [])
+        let card = records[2]
+        card.encryptedValues["text"] = "card"
+        try await database.save(card)
+        let share = CKShare(rootRecord: records[1])
+        share.publicPermission = .readOnly
+        _ = try await database.modifyRecords(saving: [records[1], share], deleting: [])
+        let zoneID = try await accept(try #require(share.url), by: bob)
+        try await handOutKeys(records[1].recordID, by: ada)
+        card.encryptedValues["text"] = "ours"
+        try await database.save(card)
+        #expect(try await text(CKRecord.ID(recordName: "card", zoneID: zoneID), on: bob) == "ours")
+    }
+
     @Test("are encrypted for guests below a record that a device with the keys has put into their tree")
     func movedAbove() async throws {
         let (ada, bob) = (device(0), device(1))

@@ -30,11 +30,11 @@ struct ShownPathTests {
 
     private func isProved(_ index: Int, _ records: [Record], given: Set<String> = []) -> Bool {
         let byName = Dictionary(uniqueKeysWithValues: records.map { ($0.system.name, $0) })
-        return path.isProved(from: index, byName) {
+        return path.firstUnproved(from: index, byName) {
             given.contains($0)
         } ciphers: {
             keys.ciphers($0)
-        }
+        } == nil
     }
 
     @Test("needs no proof where what the record has encrypted is of that tree, or nothing is")

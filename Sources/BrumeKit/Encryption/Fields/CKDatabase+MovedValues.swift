@@ -27,6 +27,7 @@ extension CKDatabase {
             guard let record = records[name], record.system.changeTag == outgoing.sent.version?.changeTag,
                 record.system.type == outgoing.record.recordType
             else { continue }
+            moved.isWhole.insert(name)
             let tree = sealer.tree(root: roots[name] ?? name)
             let opened = opener.open(record, in: zone.id)
             let edits = Set(outgoing.sent.encrypted.edits.keys).union(outgoing.sent.edits.keys)
@@ -62,6 +63,8 @@ struct MovedValues {
     var values: [String: [String: FieldValue]] = [:]
     /// What opens the assets among them.
     var contents: [String: AssetContents] = [:]
+    /// The records of which nothing stays in the tree that they leave.
+    var isWhole: Set<String> = []
     /// Why records can't move.
     var refusals: [String: CKError] = [:]
 }

@@ -25,12 +25,17 @@ extension CKDatabase {
             if uploadsFollow {
                 failures.merge(try await prepareFiles(of: &zones[index], account, options)) { $1 }
             }
-            let stampsParents = setsParents(zones[index]) ? await hasKeys(zones[index].id, account) : false
-            let places = zones[index].saves.indices.filter {
-                let outgoing = zones[index].saves[$0]
-                return outgoing.sendsEncrypted(part.request.savePolicy)
-                    || stampsParents && outgoing.sent.parentEdit != nil
+            let encrypted = Set(
+                zones[index].saves.indices.filter { zones[index].saves[$0].sendsEncrypted(part.request.savePolicy) })
+            let parents =
+                databaseScope == .public
+                ? [] : zones[index].saves.indices.filter { zones[index].saves[$0].sent.parentEdit != nil }
+            // Where the request makes the zone's keys its parents have stamps already.
+            var stampsParents = !encrypted.isEmpty
+            if !stampsParents, !parents.isEmpty {
+                stampsParents = try await account.encryptedZones.hasUsed(zones[index].id.ringID, for: account, options)
             }
+            let places = encrypted.union(stampsParents ? parents : []).sorted()
             if places.isEmpty { continue }
             do throws(CKError) {
                 failures.merge(
@@ -111,16 +116,6 @@ extension CKDatabase {
         return part.with(part.zones, failures)
     }
 
-    private func setsParents(_ zone: OutgoingZone) -> Bool {
-        databaseScope != .public && zone.saves.contains { $0.sent.parentEdit != nil }
-    }
-
-    /// Whether this device has used a zone's keys, also before the app was started.
-    private func hasKeys(_ zoneID: CKRecordZone.ID, _ account: AccountBinding) async -> Bool {
-        if account.encryptedZones.isInUse(zoneID.ringID) { return true }
-        return await account.encryptedZones.isKept(zoneID.ringID, for: account)
-    }
-
     /// - Returns: Why single records can't be encrypted.
     private func seal(
         _ zone: inout OutgoingZone, _ places: [Int], _ policy: SavePolicy, isStale: Bool, _ account: AccountBinding,
@@ -164,15 +159,13 @@ extension CKDatabase {
         }
         places.removeAll(where: closed.contains)
         let doubts = try await doubtfulPlaces(of: zone, places, roots, sealer, account, options)
-        for place in places {
-            guard let doubt = doubts[zone.saves[place].name] else { continue }
-            zone.saves[place].stamp = []
-            if zone.saves[place].sendsEncrypted(policy) || zone.saves[place].sent.parentEdit != nil {
-                failures[zone.saves[place].record.recordID] = doubt
-            }
+        for place in places where zone.saves[place].sendsEncrypted(policy) {
+            if let doubt = doubts[zone.saves[place].name] { failures[zone.saves[place].record.recordID] = doubt }
         }
-        places.removeAll { doubts[zone.saves[$0].name] != nil }
-        let moved = try await valuesToMove(zone, places, policy, roots, sealer, account, options)
+        places.removeAll { failures[zone.saves[$0].record.recordID] != nil }
+        // What is in doubt and sends nothing encrypted gets its parent, and keeps the keys that it has.
+        let certain = places.filter { doubts[zone.saves[$0].name] == nil }
+        let moved = try await valuesToMove(zone, certain, policy, roots, sealer, account, options)
         for place in places {
             let id = zone.saves[place].name
             if let refusal = moved.refusals[id] {
@@ -180,6 +173,7 @@ extension CKDatabase {
                 continue
             }
             if let contents = moved.contents[id] { zone.saves[place].sent.contents.merge(contents) }
+            if moved.isWhole.contains(id) { zone.saves[place].sent.forgetFormerTrees() }
             do throws(EncryptionRefusal) {
                 try sealer.seal(
                     &zone.saves[place], root: roots[id] ?? id, policy: policy, moved: moved.values[id] ?? [:])

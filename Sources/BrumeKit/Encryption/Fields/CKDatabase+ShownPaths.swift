@@ -40,16 +40,17 @@ extension CKDatabase {
         var refusals: [String: CKError] = [:]
         for item in doubtful {
             let rings = try await keys(ofStamps: records.values, above: item.above, zone.id, account, options)
-            let isProved = item.path.isProved(from: item.index, records) {
+            let unproved = item.path.firstUnproved(from: item.index, records) {
                 given.contains($0)
             } ciphers: { header in
                 rings.flatMap { $0.ciphers(header) }
             }
-            if isProved { continue }
+            guard let unproved else { continue }
             refusals[item.name] = CKError.withoutKeys(
-                "the server shows \(item.name.quotedName) below \(item.root.quotedName), which is shared, and what is "
-                    + "encrypted in it is of another tree: nothing is encrypted for those with whom it would be shared; "
-                    + "where it belongs there, set its parent again, and that of each record between the two")
+                "nothing is encrypted in \(item.name.quotedName) for those with whom \(item.root.quotedName) is shared: "
+                    + "what is encrypted in it is of another tree, and that \(unproved.quotedName) is where it is shown is "
+                    + "the server's word alone; where it is right, set the parent of \(unproved.quotedName) again, save "
+                    + "that, and try again")
         }
         return refusals
     }
@@ -94,9 +95,4 @@ extension ZoneTrees {
             learn(outgoing.name, parent: outgoing.sent.parent)
         }
     }
-}
-
-extension EncryptedFields {
-    /// The ids of the trees in which what the server has was encrypted.
-    fileprivate var treeIDs: Set<[UInt8]> { Set(sealed.values.compactMap { try? ValueHeader(of: $0.bytes).treeID }) }
 }

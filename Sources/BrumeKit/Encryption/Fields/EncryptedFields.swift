@@ -16,8 +16,15 @@ struct EncryptedFields: Sendable {
     private(set) var unreadable: [String: CKRecord.UnreadableReason] = [:]
     /// Each key that was set or removed since the last fetch or save, with the number of its latest edit.
     private(set) var edits: [String: UInt64] = [:]
+    /// The ids of the trees in which what the server has was encrypted, of a record whose fields are not here.
+    var formerTreeIDs: Set<[UInt8]> = []
 
     init() {}
+
+    /// The ids of the trees in which what the server has was encrypted, as far as is known.
+    var treeIDs: Set<[UInt8]> {
+        formerTreeIDs.union(sealed.values.compactMap { try? ValueHeader(of: $0.bytes).treeID })
+    }
 
     /// Those of an answer.
     init(sealed: [String: EncryptedValue], opened: OpenedFields) {

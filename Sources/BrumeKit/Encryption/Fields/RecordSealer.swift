@@ -40,6 +40,7 @@ struct RecordSealer {
         let fields = outgoing.sent.encrypted
         let coder = ValueCoder()
         var sent: [String: EncryptedValue?] = [:]
+        var isSealedAnew = false
         func seal(_ value: FieldValue, _ key: String) -> EncryptedValue {
             let form = EncryptedValue(FieldKind(value), [])
             var plain = coder.encode(value)
@@ -50,6 +51,7 @@ struct RecordSealer {
             {
                 return same
             }
+            isSealedAnew = true
             return EncryptedValue(
                 form.kind, record.seal(plain, field: key, valueType: form.plainTypeText))
         }
@@ -69,6 +71,7 @@ struct RecordSealer {
             var plain = kind == .asset ? secrets[0].copyBytes() : AssetSecret.copyBytes(of: secrets)
             defer { Sodium.wipe(&plain) }
             let type = EncryptedValue(kind, [], assets: assets).plainTypeText
+            isSealedAnew = true
             return EncryptedValue(kind, record.seal(plain, field: key, valueType: type), assets: assets)
         }
         let save = outgoing.sent.save(name: id.recordName, type: outgoing.record.recordType, policy: policy)
@@ -83,8 +86,9 @@ struct RecordSealer {
         }
         outgoing.sealed = sent
         outgoing.sent.sends(sent, opened: moved)
-        // A stamp is of the parent that the app has set: any other is the server's word.
-        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil, !isPerZone {
+        // A parent that the app has not set is the server's word, which what is encrypted in the record bears out, or
+        // nothing contradicts: from now on the record says where it is.
+        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isSealedAnew, !isPerZone {
             outgoing.stamp = record.stamp(parent: parent)
         }
     }

@@ -24,24 +24,24 @@ struct ShownPath {
         treeIDs.subtracting([ids[ids.count - 1]]).map { ids.firstIndex(of: $0) ?? 0 }.min()
     }
 
-    /// Whether stamps say that records are below the ones behind them.
+    /// The first record that no stamp says is below the one behind it; nil where all are.
     ///
     /// - Parameters:
     ///   - records: As the server has them, by name.
     ///   - isGiven: Of which records the app has set the parent just now: those need no stamp.
     ///   - ciphers: The keys that a stamp may be of.
-    func isProved(
+    func firstUnproved(
         from index: Int, _ records: [String: Record], isGiven: (String) -> Bool, ciphers: (ValueHeader) -> [TreeCipher]
-    ) -> Bool {
-        zip(names, names.dropFirst()).dropFirst(index).allSatisfy { name, parent in
-            if isGiven(name) { return true }
+    ) -> String? {
+        zip(names, names.dropFirst()).dropFirst(index).first { name, parent in
+            if isGiven(name) { return false }
             guard let system = records[name]?.system, system.name == name, system.parent == parent,
                 let header = try? ValueHeader(of: system.stamp)
-            else { return false }
-            return ciphers(header).contains { cipher in
+            else { return true }
+            return !ciphers(header).contains { cipher in
                 let record = cipher.record(named: name, type: system.type)
                 return (try? record.check(stamp: system.stamp, parent: parent)) != nil
             }
-        }
+        }?.0
     }
 }
