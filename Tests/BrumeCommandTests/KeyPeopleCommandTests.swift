@@ -65,7 +65,7 @@ struct KeyPeopleCommandTests {
             try run("b", ["key", "people", "Lists", "list", "--owner", owner, "--json"]).json()
         )
         let number = try #require(theirs["safetyNumber"]?.text)
-        #expect(ours["safetyNumber"]?.text == number && theirs["user"]?.text == owner)
+        #expect(ours["safetyNumber"]?.text == number && theirs["userRecordName"]?.text == owner)
         let wrong = String(number.reversed())
         try fails(.usage, "sixty digits", "a", "key", "compare", guest, "Lists", "list", "--number", "12345")
         try fails(.usage, "--number", "a", "key", "compare", guest, "Lists", "list")

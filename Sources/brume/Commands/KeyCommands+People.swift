@@ -59,8 +59,10 @@ extension KeyCommands {
         let people = try await people(at: place, in: try await ClientContext(invocation).database)
         if people.isEmpty, !invocation.isOn("json") {
             Terminal.print(
-                "nobody: the keys of \(ShareText.place(place)) are this account's alone, if there are any, and nobody "
-                    + "who has keys of their own waits for them")
+                place.zoneID.otherOwner == nil
+                    ? "nobody: the keys of \(ShareText.place(place)) are this account's alone, if there are any, and "
+                        + "nobody who has keys of their own waits for them"
+                    : "nobody: \(ShareText.place(place)) has no keys of its own that this account is told of")
         }
         for person in people {
             Terminal.print(invocation.isOn("json") ? KeyText.json(person).line : KeyText.text(person))
@@ -73,19 +75,20 @@ extension KeyCommands {
         let database = try await ClientContext(invocation).database
         let person = try await person(invocation.arguments[0], at: place, in: database)
         let (name, what) = (person.userRecordID.recordName, ShareText.place(place))
-        guard person.isWaiting else {
-            Terminal.print("\(name) has the keys of \(what)")
-            return .done
+        if person.isWaiting {
+            let question = """
+                give user \(name) (\(KeyText.sentence(person.standing)), safety number \(person.safetyNumber)) the \
+                encryption keys of \(what)?
+                """
+            guard try CommandOptions.isConfirmed(question, invocation) else {
+                throw CommandError(.failed, "nothing was given")
+            }
+            try await database.giveEncryptionKeys(to: person)
         }
-        guard
-            try CommandOptions.isConfirmed(
-                "give user \(name) (\(KeyText.sentence(person.standing))) the encryption keys of \(what)?", invocation)
-        else { throw CommandError(.failed, "nothing was given") }
-        try await database.giveEncryptionKeys(to: person)
         Terminal.print(
             invocation.isOn("json")
-                ? JSONValue.object([("user", .string(name)), ("given", .bool(true))]).line
-                : "\(name) has the keys of \(what) now")
+                ? JSONValue.object([("userRecordName", .string(name)), ("given", .bool(person.isWaiting))]).line
+                : "\(name) has the keys of \(what)\(person.isWaiting ? " now" : "")")
         return .done
     }
 
@@ -106,11 +109,12 @@ extension KeyCommands {
                     + "changed: the server shows one of you other keys than the other one has, or a digit is wrong",
                 hint: "brume key people prints it on both devices")
         }
-        try await context.container.trust(person)
+        let trusted = try await context.container.trust(person)
         Terminal.print(
             invocation.isOn("json")
-                ? KeyText.json(person, standing: .compared).line
-                : "this device knows \(person.userRecordID.recordName) by these keys now")
+                ? KeyText.json(trusted).line
+                : "this device knows \(person.userRecordID.recordName) by these keys now"
+                    + (person.isWaiting && place.zoneID.otherOwner == nil ? "; brume key give hands them out" : ""))
         return .done
     }
 

@@ -70,6 +70,11 @@ extension ShareCommands {
         } else {
             for line in ShareText.acceptedLines(share, root: root) { Terminal.print(line) }
         }
+        if url.fragment?.hasPrefix("1.") != true, try await container.encryptionStatus() != .notSetUp {
+            Terminal.printError(
+                "brume: this URL has no encryption keys; where the share has some, its owner gives them to this account "
+                    + "with brume key give")
+        }
         if hasNoKeys, try await container.encryptionStatus() == .available {
             Terminal.printError("brume: \(KeyText.keysWereMade)")
         }

@@ -10,7 +10,9 @@ extension CommandError {
         ("CKContainer.resetEncryption()", "brume key reset"),
         ("CKContainer.enrolmentRequests()", "brume key approve"),
         ("CKDatabase.acceptEncryptionKeys(of:)", "brume key trust ZONE"),
+        ("CKDatabase.acceptEncryptionKeys(ofShared:)", "brume key trust ZONE RECORD"),
         ("CKDatabase.encryptionPeople(of:)", "brume key people"),
+        ("CKDatabase.encryptionPeople(ofShared:)", "brume key people"),
         ("CKDatabase.giveEncryptionKeys(to:)", "brume key give"),
         ("CKContainer.trust(_:)", "brume key compare"),
     ]

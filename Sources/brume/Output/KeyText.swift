@@ -88,17 +88,16 @@ enum KeyText {
     }
 
     static func text(_ person: CKContainer.EncryptionPerson) -> String {
-        "\(person.userRecordID.recordName)  \(person.isWaiting ? "waits, " : "")\(sentence(person.standing))\n"
+        "\(person.userRecordID.recordName)  "
+            + "\(person.isWaiting ? "waits, " : person.isMember ? "has the keys, " : "")\(sentence(person.standing))\n"
             + "    safety number \(person.safetyNumber)"
     }
 
-    /// - Parameter standing: Another one than it had when it was asked for.
-    static func json(
-        _ person: CKContainer.EncryptionPerson, standing: CKContainer.EncryptionPerson.Standing? = nil
-    ) -> JSONValue {
+    static func json(_ person: CKContainer.EncryptionPerson) -> JSONValue {
         .object([
-            ("user", .string(person.userRecordID.recordName)), ("waits", .bool(person.isWaiting)),
-            ("standing", .string(word(standing ?? person.standing))), ("safetyNumber", .string(person.safetyNumber)),
+            ("userRecordName", .string(person.userRecordID.recordName)), ("member", .bool(person.isMember)),
+            ("waits", .bool(person.isWaiting)), ("standing", .string(word(person.standing))),
+            ("safetyNumber", .string(person.safetyNumber)),
         ])
     }
 

@@ -29,7 +29,8 @@ extension EncryptedSharesTests {
         #expect(try await text(id, on: bob) == nil)
         #expect(try await people(of: root.recordID, on: ada).isEmpty)
         _ = try await bob.recoveryCode()
-        #expect(try await text(id, on: bob) == nil)
+        // So Ada hears of it, as by a fetch.
+        #expect(try await people(of: id, on: bob, isOwner: false).count == 1)
         let waiting = try #require(try await people(of: root.recordID, on: ada).first)
         #expect(waiting.userRecordID == (try await bob.userRecordID()))
         #expect(waiting.isWaiting && waiting.standing == .unknown)
@@ -54,6 +55,26 @@ extension EncryptedSharesTests {
         try await ada.trust(member)
         #expect(try await people(of: root.recordID, on: ada).map(\.standing) == [.compared])
         #expect(try await people(of: id, on: bob, isOwner: false).map(\.standing) == [.seen])
+    }
+
+    @Test("have an owner who is known by their link to whoever came by it")
+    func ownerByLink() async throws {
+        let (ada, bob, eve) = (device(0), device(1), device(2))
+        let (root, _, url) = try await shared("secret", by: ada)
+        let id = CKRecord.ID(recordName: "root", zoneID: try await accept(url, by: bob))
+        _ = try await eve.recoveryCode()
+        _ = try await accept(try withoutKeys(url), by: eve)
+        try await handOutKeys(root.recordID, by: ada)
+        for guest in [bob, eve] { _ = try await text(id, on: guest) }
+        let names = [try await ada.userRecordID(), try await bob.userRecordID()]
+        func standing(_ user: CKRecord.ID, on device: CKContainer) async throws -> CKContainer.EncryptionPerson
+            .Standing?
+        {
+            try await people(of: id, on: device, isOwner: false).first { $0.id == user }?.standing
+        }
+        #expect(try await standing(names[0], on: bob) == .link)
+        #expect(try await standing(names[0], on: eve) == .seen)
+        #expect(try await standing(names[1], on: eve) == .seen)
     }
 
     @Test("of a whole zone are given in the same way")
@@ -108,6 +129,7 @@ extension EncryptedSharesTests {
         let zoneID = try await accept(url, by: bob)
         try await handOutKeys(root.recordID, by: ada)
         let id = CKRecord.ID(recordName: "root", zoneID: zoneID)
+        #expect(try await text(id, on: bob) == "secret")
         let before = try #require(try await people(of: root.recordID, on: ada).first)
         _ = try await bob.resetEncryption()
         #expect(try await text(id, on: bob) == nil)
@@ -116,9 +138,9 @@ extension EncryptedSharesTests {
         #expect(
             await code { try await ada.privateCloudDatabase.giveEncryptionKeys(to: changed) } == .permissionFailure)
         #expect(try await text(id, on: bob) == nil)
-        try await ada.trust(changed)
-        let trusted = try #require(try await people(of: root.recordID, on: ada).first)
+        let trusted = try await ada.trust(changed)
         #expect(trusted.standing == .compared && trusted.safetyNumber == changed.safetyNumber)
+        #expect(try await people(of: root.recordID, on: ada).map(\.standing) == [.compared])
         try await ada.privateCloudDatabase.giveEncryptionKeys(to: trusted)
         #expect(try await text(id, on: bob) == "secret")
     }
@@ -133,7 +155,9 @@ extension EncryptedSharesTests {
         #expect(try await text(id, on: bob) == "secret")
         _ = try await ada.resetEncryption()
         let again = try await shared("anew", by: ada)
-        #expect(await code { try await accept(again.url, by: bob) } == .permissionFailure)
+        for url in [again.url, try withoutKeys(again.url)] {
+            #expect(await code { try await accept(url, by: bob) } == .permissionFailure)
+        }
         try await handOutKeys(root.recordID, by: ada)
         #expect(try await text(id, on: bob) == nil)
         let owner = try #require(try await people(of: id, on: bob, isOwner: false).first)

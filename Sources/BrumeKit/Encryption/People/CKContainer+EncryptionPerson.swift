@@ -6,7 +6,7 @@ extension CKContainer {
     /// them; see ``CKDatabase/encryptionPeople(ofShared:)``.
     ///
     /// It is of the moment at which the server was asked. What a person decides about it holds for these keys alone.
-    public struct EncryptionPerson: Hashable, Sendable {
+    public struct EncryptionPerson: Identifiable, Hashable, Sendable {
         /// How this device knows somebody's keys.
         public enum Standing: Hashable, Sendable {
             /// It does not: they are the server's word.
@@ -17,15 +17,17 @@ extension CKContainer {
             case link
             /// A person compared the safety numbers; see ``CKContainer/trust(_:)``.
             case compared
-            /// This device knows other ones: the user began anew, or the server lies. Nothing is encrypted for them,
-            /// and nothing of theirs is read, until a person trusts them.
+            /// This device knows other ones: the user began anew, or the server lies. It gives these no keys until a
+            /// person trusts them. Another device of the owner's may have done so: then they are a member by its word.
             case changed
         }
 
         /// Whose keys they are, by the server's word.
         public let userRecordID: CKRecord.ID
         /// How this device knows the keys.
-        public let standing: Standing
+        public internal(set) var standing: Standing
+        /// Whether they have the keys of what is shared, as the server shows it.
+        public let isMember: Bool
         /// Whether they take part in what is shared and wait for its keys. A device of the owner's gives them by
         /// itself to whoever came by the share's whole link; for others a person decides
         /// (``CKDatabase/giveEncryptionKeys(to:)``).
@@ -33,6 +35,9 @@ extension CKContainer {
         /// Sixty digits in groups of five: the same on both users' devices if, and only if, each sees the other's
         /// genuine keys.
         public let safetyNumber: String
+
+        /// The user's: one list has each once.
+        public var id: CKRecord.ID { userRecordID }
 
         let person: ShownPerson
         let ring: ZoneRingID
@@ -47,7 +52,7 @@ extension CKContainer {
                 case .compared?: .compared
                 case nil: .unknown
                 }
-            isWaiting = person.isWaiting
+            (isMember, isWaiting) = (person.isMember, person.isWaiting)
             self.safetyNumber = safetyNumber
             (self.person, self.ring) = (person, ring)
         }
@@ -61,12 +66,14 @@ extension CKContainer {
     /// from now on: that is so after the user's ``resetEncryption()``, and where an owner reset, accept the new share
     /// by its link afterwards.
     ///
-    /// It gives nobody keys: ``CKDatabase/giveEncryptionKeys(to:)`` does. Other devices of the account decide for
-    /// themselves.
+    /// It gives nobody keys: ``CKDatabase/giveEncryptionKeys(to:)`` does, with the person that this returns. Other
+    /// devices of the account decide for themselves.
     ///
-    /// - Throws: `accountTemporarilyUnavailable` where this device does not have the account's keys; `invalidArguments`
-    ///   for somebody of another container or environment; `internalError` where the state folder can't be used.
-    public func trust(_ person: EncryptionPerson) async throws(CKError) {
+    /// - Returns: The same person, as ``EncryptionPerson/Standing/compared``.
+    /// - Throws: `invalidArguments` for somebody of another container or environment; `internalError` where the state
+    ///   folder can't be used; `zoneBusy` where another process keeps writing to it; what calls to the server throw.
+    @discardableResult
+    public func trust(_ person: EncryptionPerson) async throws(CKError) -> EncryptionPerson {
         let account = core.account
         let scope = try await account.keyFolders.folder(of: account, callOptions).place.scope
         let shown = person.person.statements.chain.last.scope
@@ -77,6 +84,9 @@ extension CKContainer {
                     + "people of what is shared in this one")
         }
         try await account.encryptedZones.trust(person.person, person.ring, for: account, callOptions)
+        var trusted = person
+        trusted.standing = .compared
+        return trusted
     }
 }
 
@@ -89,7 +99,7 @@ extension CKContainer.EncryptionPerson: CustomStringConvertible, CustomReflectab
         Mirror(
             self,
             children: [
-                "userRecordID": userRecordID, "standing": standing, "isWaiting": isWaiting,
+                "userRecordID": userRecordID, "standing": standing, "isMember": isMember, "isWaiting": isWaiting,
                 "safetyNumber": safetyNumber,
             ])
     }

@@ -36,7 +36,12 @@ extension CKDatabase {
     private func encryptionPeople(
         _ ring: ZoneRingID, in zoneID: CKRecordZone.ID
     ) async throws(CKError) -> [CKContainer.EncryptionPerson] {
-        if let problem = databaseScope == .public ? "nothing is encrypted there" : problem(of: zoneID) {
+        let problem =
+            databaseScope == .public
+            ? "nothing is encrypted there"
+            : ring.root == CKRecordNameZoneWideShare
+                ? "\(ring.root) is a share; name what it is of" : problem(of: zoneID)
+        if let problem {
             throw CKError(
                 .invalidArguments,
                 message: "the people of zone \(zoneID.zoneName.quotedName) can't be listed: \(problem)")

@@ -11,7 +11,19 @@ extension EncryptedZones {
         _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> (own: KnownStatements, others: [ShownPerson]) {
         guard try await identity(for: account) != nil else { throw AccountKeysFailure.notSetUp.error }
-        if ring.owner.isEmpty { try await takeIn(ring, nil, for: account, options) }
+        if ring.owner.isEmpty {
+            try await takeIn(ring, nil, for: account, options)
+        } else {
+            // So the owner hears that the account waits, if it does. Whose keys are others is listed all the same.
+            do throws(CKError) {
+                try await turns.run { () async throws(CKError) in
+                    _ = try await look(
+                        ZoneRingDriver.Look(goal: .read, ring: ring, asksServer: true), account, options)
+                }
+            } catch {
+                if !error.concernsKeys { throw error }
+            }
+        }
         let people = try await driver.people(ring, for: account, options)
         guard let own = try await people.own() else { throw AccountKeysFailure.notSetUp.error }
         return (own, try await people.shown())
@@ -32,6 +44,8 @@ extension EncryptedZones {
         }
         let member = try await driver.kept(ring, for: account).known?.chain.head.member(named: person.user)
         guard let member, let statement = person.statements.chain.statement(of: member.statementHash) else {
+            let count = try await driver.kept(ring, for: account).known?.chain.head.members.count ?? 0
+            if count >= KeyLimits.ringMembersMax { throw ZoneRingFailure.full.error(ring) }
             return false
         }
         return statement.keys == person.statements.chain.last.keys

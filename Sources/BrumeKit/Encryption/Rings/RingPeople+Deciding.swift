@@ -32,7 +32,7 @@ extension RingPeople {
         hashes[folder.place.scope.account] = nil
         guard hashes.count <= KeyLimits.peopleMax else {
             throw ZoneRingFailure.malformed("a ring has more members than a device keeps in mind")
-                .error(zone: ring.zone)
+                .error(ring)
         }
         var people: [ShownPerson] = []
         for (user, hash) in hashes.sorted(by: { $0.key < $1.key }) {
@@ -65,7 +65,21 @@ extension RingPeople {
             }
             if written != nil { return }
         }
-        throw ZoneRingFailure.busy.error(zone: ring.zone)
+        throw ZoneRingFailure.busy.error(ring)
+    }
+
+    /// Remembers that a link proved whose keys the zone's owner has.
+    func confirmOwner(by link: LinkFragment) async throws(CKError) {
+        for _ in 0..<KeyLimits.attemptsMax {
+            let loaded = try await load(ring.owner)
+            guard var known = loaded.known, known.trust < .link, link.isOf(known.chain) else { return }
+            known.confirm(.link)
+            let (folder, kept) = (folder, known)
+            let written = try await folders.use(folder) { () throws(KeyFolderProblem) in
+                try folder.writePerson(kept, over: loaded.head)
+            }
+            if written != nil { return }
+        }
     }
 
     /// The ring's last entry as the server shows it, checked by nobody; nil where there is no ring.
@@ -79,14 +93,14 @@ extension RingPeople {
             case .complete: return (fetch.shown.last?.entry, fetch.news)
             case .beginAgain:
                 rounds += 1
-                guard rounds < KeyLimits.roundsMax else { throw ZoneRingFailure.busy.error(zone: ring.zone) }
+                guard rounds < KeyLimits.roundsMax else { throw ZoneRingFailure.busy.error(ring) }
                 fetch = RingFetch()
                 continue
             case .unreadable(.newer): failure = .newer
             case .unreadable: failure = .malformed("the zone's ring has an entry that no device has made")
             case .malformed(let reason): failure = .malformed(reason)
             }
-            throw failure.error(zone: ring.zone)
+            throw failure.error(ring)
         }
     }
 }

@@ -25,14 +25,21 @@ enum ZoneRingFailure: Error, Equatable, Sendable {
 
 extension ZoneRingFailure {
     /// The error that a save gets.
-    func error(zone: String) -> CKError {
-        let zone = "the encryption keys of zone \(zone.quotedName)"
+    func error(_ ring: ZoneRingID) -> CKError {
+        let isTree = !ring.root.isEmpty
+        let zone =
+            isTree
+            ? "the encryption keys of the shared record \(ring.root.quotedName)"
+            : "the encryption keys of zone \(ring.zone.quotedName)"
+        let people = "CKDatabase.encryptionPeople(\(isTree ? "ofShared" : "of"):)"
         return switch self {
         case .forked:
             CKError.withoutKeys(
                 "the server shows \(zone) otherwise than this device knows them, and nothing is encrypted with them: "
                     + "ask its operator what happened; where a backup was restored, "
-                    + "CKDatabase.acceptEncryptionKeys(of:) goes on with what the server shows")
+                    + (ring.owner.isEmpty
+                        ? "CKDatabase.acceptEncryptionKeys(\(isTree ? "ofShared" : "of"):) goes on with what the server "
+                            + "shows" : "a device of its owner's goes on with what the server shows"))
         case .isOver:
             CKError.withoutKeys(
                 "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
@@ -55,20 +62,24 @@ extension ZoneRingFailure {
         case .isStranger(let user):
             CKError.withoutKeys(
                 "the server shows other keys of user \(user) than this device knows, and nothing is encrypted with "
-                    + "\(zone): they began anew, or the server lies; CKDatabase.encryptionPeople(of:) shows a safety "
+                    + "\(zone): they began anew, or the server lies; \(people) shows a safety "
                     + "number to compare with them, and CKContainer.trust(_:) takes the keys")
         case .isOfAnotherOwner:
             CKError(
                 .permissionFailure,
                 message: "the share's link is of another owner than the server shows for \(zone), or than this device "
                     + "knows, and nothing is read with them: ask who gave you the link; where the owner began anew, "
-                    + "CKDatabase.encryptionPeople(of:) shows a safety number to compare with them, and "
+                    + "\(people) shows a safety number to compare with them, and "
                     + "CKContainer.trust(_:) takes their keys")
         case .busy:
             CKError(.zoneBusy, message: "\(zone) kept changing on other devices; try again", retryAfterSeconds: 1)
         case .newer:
             CKError(.incompatibleVersion, message: "\(zone) were made by a newer version of Brume; update this app")
-        case .full: CKError(.limitExceeded, message: "\(zone) were changed as often as they can be; use another zone")
+        case .full:
+            CKError(
+                .limitExceeded,
+                message: "\(zone) have as many members as they can, or were changed as often: remove somebody from the "
+                    + "share, or use another zone")
         case .malformed(let reason):
             CKError.withoutKeys(
                 "the server's answer about \(zone) can't be used, and nothing is encrypted with it: \(reason); ask its "

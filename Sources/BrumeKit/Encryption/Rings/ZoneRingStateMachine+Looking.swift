@@ -76,7 +76,10 @@ extension ZoneRingStateMachine {
             if error == .brokenChain, !start.hasNewestIdentity, shown.contains(where: namesUnknownStatement) {
                 return .finish(.again)
             }
-            if let stranger = shown.lazy.compactMap(stranger).first { return fail(.isStranger(stranger)) }
+            if let stranger = shown.lazy.compactMap(stranger).first {
+                if case .join = start.goal, stranger.hasBytes(of: start.place.owner) { return fail(.isOfAnotherOwner) }
+                return fail(.isStranger(stranger))
+            }
             return fail(error == .newer ? .newer : .malformed("the zone's ring has an entry that breaks its rules"))
         }
     }
