@@ -19,7 +19,8 @@ extension Server {
                 let zones = database.zones.map {
                     DatabaseContents.Zone(id: $0.id, records: database.allRecords(in: $0.id))
                 }
-                let contents = DatabaseContents(zones: zones, storedBytes: database.quotaBytes)
+                let contents = DatabaseContents(
+                    zones: zones, statements: Array(database.statements(after: 0)), storedBytes: database.quotaBytes)
                 shard.gate.whenDurable(loaded.lastPosition, of: loaded) { error in
                     done(error.map { .failure($0) } ?? .success(contents))
                 }
@@ -80,6 +81,8 @@ package struct DatabaseContents: Sendable {
 
     /// The default zone first, then the others in the order of their creation.
     package let zones: [Zone]
+    /// What the account has signed about its keys, the first in front.
+    package let statements: [SharedBytes]
     /// What a quota counts.
     package let storedBytes: Int
 }

@@ -49,7 +49,8 @@ enum FieldLie: Sendable {
 /// A record as a lying server answers with it.
 enum RecordLie {
     /// Numbers of `brume.v1.Record`.
-    private static let (typeNumber, fieldNumber): (UInt64, UInt64) = (2, UInt64(StoredRecord.fieldsNumber))
+    private static let (typeNumber, parentNumber): (UInt64, UInt64) = (2, 8)
+    private static let fieldNumber = UInt64(StoredRecord.fieldsNumber)
 
     /// The record with other values in some fields: all else is as it was, byte for byte.
     static func replacingFields(_ fields: [String: FieldValue], of record: UnsafeRawBufferPointer) -> [UInt8] {
@@ -66,5 +67,18 @@ enum RecordLie {
     /// The record as one of another type.
     static func replacingType(_ type: String, of record: UnsafeRawBufferPointer) -> [UInt8] {
         WireEdit.replacing(record, number: typeNumber) { _ in .replaced(Array(type.utf8)) }
+    }
+
+    /// The record below another one.
+    static func replacingParent(_ parent: String, of record: UnsafeRawBufferPointer) -> [UInt8] {
+        var isBelow = false
+        let bytes = WireEdit.replacing(record, number: parentNumber) { _ in
+            isBelow = true
+            return .replaced(Array(parent.utf8))
+        }
+        if isBelow { return bytes }
+        var first: [UInt8] = []
+        WireEdit.append(Array(parent.utf8), number: parentNumber, to: &first)
+        return first + bytes
     }
 }

@@ -20,10 +20,10 @@ final class ToldKeys: Sendable {
     private let lie: KeysLie
     /// What the device added to a history of its own.
     private let added = Lock<[SharedBytes]>([])
-    /// The server's own entry or statement of that number.
-    private let forged: @Sendable (UInt32) -> SharedBytes
+    /// The server's own entry or statement of that number, beside the first of the genuine ones.
+    private let forged: @Sendable (UInt32, SharedBytes?) -> SharedBytes
 
-    init(_ lie: KeysLie, forged: @escaping @Sendable (UInt32) -> SharedBytes) {
+    init(_ lie: KeysLie, forged: @escaping @Sendable (UInt32, SharedBytes?) -> SharedBytes) {
         (self.lie, self.forged) = (lie, forged)
     }
 
@@ -42,10 +42,10 @@ final class ToldKeys: Sendable {
             let rest = reached < limit ? [] : own.dropFirst(Int(reached - limit))
             return (items + rest, limit + UInt32(own.count))
         case .withheld: return ([], page.last + 1)
-        case .strangers: return (number == 0 ? [forged(1)] : [], 1)
+        case .strangers: return (number == 0 ? [forged(1, page.items.first)] : [], 1)
         case .strangersDevice:
             let isEnd = number + UInt32(page.items.count) == page.last
-            return (page.items + (isEnd ? [forged(page.last + 1)] : []), page.last + 1)
+            return (page.items + (isEnd ? [forged(page.last + 1, nil)] : []), page.last + 1)
         }
     }
 

@@ -9,7 +9,7 @@ extension ServerLie {
     /// newer keys are `keyMissing`. A device that does not know them reads nothing (`noKeys`). Ten seconds after the
     /// truth, or in another run of the app, devices read all.
     public static func hidesKeys(ofZone zoneID: CKRecordZone.ID) -> ServerLie {
-        ServerLie("keys of \(zoneID.zoneName) are hidden", .zoneKeys(.upTo(0), zone: zoneID.zoneName))
+        ServerLie("keys of \(zoneID.zoneName) are hidden", .keys(.upTo(0), of: .zone(zoneID)))
     }
 
     /// A zone has the keys up to that number alone.
@@ -19,13 +19,13 @@ extension ServerLie {
     /// it is shown, and the rest is `keyMissing`.
     public static func showsKeys(ofZone zoneID: CKRecordZone.ID, upTo number: Int) -> ServerLie {
         ServerLie(
-            "\(zoneID.zoneName) has keys up to \(number)", .zoneKeys(.upTo(UInt32(number)), zone: zoneID.zoneName))
+            "\(zoneID.zoneName) has keys up to \(number)", .keys(.upTo(UInt32(number)), of: .zone(zoneID)))
     }
 
     /// The server says that a zone has keys, and hands none out. Saves of encrypted values fail with
     /// `accountTemporarilyUnavailable` where the device has to ask; what it has the keys of it reads.
     public static func withholdsKeys(ofZone zoneID: CKRecordZone.ID) -> ServerLie {
-        ServerLie("keys of \(zoneID.zoneName) are withheld", .zoneKeys(.withheld, zone: zoneID.zoneName))
+        ServerLie("keys of \(zoneID.zoneName) are withheld", .keys(.withheld, of: .zone(zoneID)))
     }
 
     /// From that number on a zone has a history of its own for this device: the keys that it adds are taken, and shown
@@ -37,13 +37,13 @@ extension ServerLie {
     public static func forksKeys(ofZone zoneID: CKRecordZone.ID, after number: Int) -> ServerLie {
         ServerLie(
             "keys of \(zoneID.zoneName) are forked after \(number)",
-            .zoneKeys(.apart(after: UInt32(number)), zone: zoneID.zoneName))
+            .keys(.apart(after: UInt32(number)), of: .zone(zoneID)))
     }
 
     /// A zone has keys that the server made, in the name of the device's account. Nothing is encrypted or opened with
     /// them: saves of encrypted values fail with `accountTemporarilyUnavailable`.
     public static func showsStrangersKeys(ofZone zoneID: CKRecordZone.ID) -> ServerLie {
-        ServerLie("keys of \(zoneID.zoneName) are a stranger's", .zoneKeys(.strangers, zone: zoneID.zoneName))
+        ServerLie("keys of \(zoneID.zoneName) are a stranger's", .keys(.strangers, of: .zone(zoneID)))
     }
 
     /// The server refuses each save with encrypted values in a zone as one with an old key. The device looks for newer
@@ -108,7 +108,7 @@ extension ServerLie {
     /// device has a conflict, and encrypts nothing with the new keys.
     public static func inventsReset(deleting zoneID: CKRecordZone.ID) -> ServerLie {
         ServerLie(
-            "the account's keys were reset", .accountKeys(.strangers), .zoneKeys(.upTo(0), zone: zoneID.zoneName),
+            "the account's keys were reset", .accountKeys(.strangers), .keys(.upTo(0), of: .zone(zoneID)),
             .zoneIsGone(zoneID.zoneName, .encryptedDataReset))
     }
 }

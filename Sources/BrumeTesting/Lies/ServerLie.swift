@@ -19,7 +19,9 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         case recordType(String, of: CKRecord.ID)
         /// A record as the server has it when the lie begins, in the place of another.
         case record(CKRecord.ID, insteadOf: CKRecord.ID)
-        case zoneKeys(KeysLie, zone: String)
+        /// A record below another one.
+        case parent(String, of: CKRecord.ID)
+        case keys(KeysLie, of: Shared)
         case accountKeys(KeysLie)
         case staleKeys(zone: String)
         case zoneIsGone(String, CKDatabase.DatabaseChange.Deletion.Reason)
@@ -133,5 +135,15 @@ extension ServerLie {
     /// A record is of another type. All its encrypted fields are `damaged`.
     public static func showsRecordType(_ recordType: CKRecord.RecordType, of recordID: CKRecord.ID) -> ServerLie {
         ServerLie("\(recordID.recordName) is a \(recordType)", .recordType(recordType, of: recordID))
+    }
+
+    /// A record is below another one of its zone, by its parent reference.
+    ///
+    /// Which record is below which is the server's word. Values are read as ever; new ones of a private record that is
+    /// shown below a shared one are encrypted for those who take part in the share. The account's devices read them
+    /// once they have fetched something of the share.
+    public static func showsParent(_ parent: CKRecord.ID, of recordID: CKRecord.ID) -> ServerLie {
+        ServerLie(
+            "\(recordID.recordName) is below \(parent.recordName)", .parent(parent.recordName, of: recordID))
     }
 }

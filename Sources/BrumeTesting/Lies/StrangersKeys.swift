@@ -32,17 +32,29 @@ final class StrangersKeys: Sendable {
         }
     }
 
-    /// The first entry of the ring of one of the account's zones.
-    func ringEntry(zone: String) -> SharedBytes {
+    /// The first entry of a ring of the account's.
+    ///
+    /// - Parameters:
+    ///   - ringID: Of the zone's life that it is said to be of; nil: of another one.
+    ///   - guest: The statements of somebody who gets the key.
+    func ringEntry(_ ring: ToldRing, ringID: [UInt8]?, guest: [SignedStatement]) -> SharedBytes {
         do throws(EncryptionRefusal) {
             var statements = StatementDirectory()
             statements.add(identity.chain)
             let place = try Place(
-                container: scope.container, environment: scope.environment, owner: scope.account, zone: zone,
-                ringID: Place.newRingID())
-            let owner = RingMember(user: scope.account, statementHash: identity.statement.hash, role: .owner)
+                container: scope.container, environment: scope.environment, owner: scope.account, zone: ring.zone,
+                ringID: ringID ?? Place.newRingID())
+            var members = [
+                RingMember(user: scope.account, statementHash: identity.statement.hash, role: .owner)
+            ]
+            if let last = guest.last?.statement {
+                statements.add(StatementChain(kept: guest.map(\.statement)))
+                members.append(RingMember(user: last.scope.account, statementHash: last.hash, role: .writer))
+            }
+            var draft = RingDraft(members: members)
+            if !ring.root.isEmpty { (draft.zoneKeyNumber, draft.treeKeys) = (1, [1: .random()]) }
             let chain = try RingAuthor(user: scope.account, identity: identity.keys, statements: statements)
-                .begin(RingName(place: place), RingDraft(members: [owner]))
+                .begin(RingName(place: place, root: ring.root.isEmpty ? nil : ring.root), draft)
             return SharedBytes(chain.entries[0].bytes)
         } catch {
             preconditionFailure("a stranger's ring can't be made: \(error)")

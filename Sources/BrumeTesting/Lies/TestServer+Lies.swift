@@ -1,6 +1,7 @@
 internal import BrumeEncryption
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeServer
 
 /// A server that lies about what is encrypted.
 extension TestServer {
@@ -25,10 +26,13 @@ extension TestServer {
         guard let account = device.account else {
             throw TestServerError("\(device) has no account, and so nothing that is encrypted")
         }
-        let strangers = StrangersKeys(
-            IdentityScope(
-                account: account.userRecordID.recordName, container: options.containerIdentifier,
-                environment: options.modelEnvironment == .production ? "production" : "development"))
+        var made: [String: StrangersKeys] = [:]
+        func strangers(_ user: String) -> StrangersKeys {
+            let keys = made[user] ?? StrangersKeys(identityScope(of: user))
+            made[user] = keys
+            return keys
+        }
+        let user = account.userRecordID.recordName
         var parts: [ToldLie.Part] = []
         var actions: [ServerScript.Entry.Action] = []
         for part in lie.parts {
@@ -38,15 +42,29 @@ extension TestServer {
                 let value = try await storedValue(key, of: source, in: owner ?? account.name)
                 parts.append(.field(.value(key, value), of: target))
             case .recordType(let type, let id): parts.append(.recordType(type, of: id))
+            case .parent(let parent, let id): parts.append(.parent(parent, of: id))
             case .record(let other, let id):
                 guard let record = try await storedRecord(other, in: try privateDatabase(of: account.name)) else {
                     throw TestServerError("\(account.name) has no record \(other.recordName) that a lie could show")
                 }
                 parts.append(.record(record.bytes, insteadOf: id))
-            case .zoneKeys(let keys, let zone):
-                parts.append(.zoneKeys(ToldKeys(keys) { _ in strangers.ringEntry(zone: zone) }, zone: zone))
+            case .keys(let keys, let shared):
+                let ring = ToldRing(shared)
+                let owner = strangers(ring.isOwn ? user : ring.owner)
+                let statements = ring.isOwn ? [] : try await statements(of: account.name)
+                let told = ToldKeys(keys) { _, first in
+                    // The device knows in which life of its own zone a shared record is.
+                    let genuine = first.flatMap { try? SignedRingEntry($0.array) }?.entry.ring.place.ringID
+                    let ringID = ring.isOwn && !ring.root.isEmpty ? genuine : nil
+                    return owner.ringEntry(ring, ringID: ringID, guest: statements)
+                }
+                parts.append(.keys(told, of: ring))
+                guard case .strangers = keys, !ring.isOwn else { continue }
+                let owners = ToldKeys(.strangers) { number, _ in owner.statement(number) }
+                parts.append(.userKeys(owners, user: ring.owner, zone: ToldRing(shared.zoneID)))
             case .accountKeys(let keys):
-                parts.append(.accountKeys(ToldKeys(keys) { number in strangers.statement(number) }))
+                let stranger = strangers(user)
+                parts.append(.accountKeys(ToldKeys(keys) { number, _ in stranger.statement(number) }))
             case .staleKeys(let zone):
                 let refusal = ServiceError(
                     .accountTemporarilyUnavailable,
@@ -68,6 +86,18 @@ extension TestServer {
         let rule = ScriptRule("\(lie), says the server to \(device.name)", times: .max)
         for action in actions { script.add(ServerScript.Entry(rule: rule, action: action)) }
         return rule
+    }
+
+    private func identityScope(of user: String) -> IdentityScope {
+        IdentityScope(
+            account: user, container: options.containerIdentifier,
+            environment: options.modelEnvironment == .production ? "production" : "development")
+    }
+
+    /// What an account has signed about its keys; none where it has no keys.
+    private func statements(of account: String) async throws -> [SignedStatement] {
+        let stored = try await contents(try privateDatabase(of: account)).statements
+        return stored.compactMap { try? SignedStatement($0.array) }
     }
 
     private func storedValue(_ key: String, of id: CKRecord.ID, in account: String) async throws -> FieldValue {

@@ -20,8 +20,11 @@ struct ToldLie: Sendable {
     enum Part: Sendable {
         case field(FieldLie, of: CKRecord.ID)
         case recordType(String, of: CKRecord.ID)
+        case parent(String, of: CKRecord.ID)
         case record([UInt8], insteadOf: CKRecord.ID)
-        case zoneKeys(ToldKeys, zone: String)
+        case keys(ToldKeys, of: ToldRing)
+        /// The statements of a user beside the rings of a zone.
+        case userKeys(ToldKeys, user: String, zone: ToldRing)
         case accountKeys(ToldKeys)
         case zoneIsGone(ZoneID, ZoneDeletionReason)
     }
@@ -52,8 +55,11 @@ struct ToldLie: Sendable {
             }
         case .recordType(let type, let id):
             try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingType(type, of: bytes) }
+        case .parent(let parent, let id):
+            try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingParent(parent, of: bytes) }
         case .record(let other, let id): try toldRecord(id, answer, to: call) { _, _ in other }
-        case .zoneKeys(let keys, let zone): try toldRing(keys, zone, answer, to: call)
+        case .keys(let keys, let ring): try toldRing(keys, ring, answer, to: call)
+        case .userKeys(let keys, let user, let zone): try toldStatements(keys, of: user, zone, answer, to: call)
         case .accountKeys(let keys): try toldStatements(keys, answer, to: call)
         case .zoneIsGone(let zone, let reason): try toldDeletion(of: zone, reason, answer, to: call)
         }
@@ -66,11 +72,12 @@ struct ToldLie: Sendable {
         _ change: (Record, UnsafeRawBufferPointer) -> [UInt8]?
     ) throws(ServiceError) -> ServerAnswer? {
         guard case .message(let bytes) = answer, let zones = try zones(bytes, call) else { return nil }
+        let zone = ToldRing(id.zoneID)
         var (changed, isLie) = (bytes, false)
         for path in paths(call.method) {
             changed = changed.withUnsafeBytes { message in
                 WireEdit.replacing(message, path: path) { places, content in
-                    guard zones(places[0]) == id.zoneID.zoneName, let record = try? StoredRecord.decode(content),
+                    guard zones(places[0]).map(zone.isIn) == true, let record = try? StoredRecord.decode(content),
                         record.system.name == id.recordName, let other = change(record, content)
                     else { return .kept }
                     isLie = true
@@ -93,73 +100,35 @@ struct ToldLie: Sendable {
         }
     }
 
-    /// The zone of the records in the n-th part of an answer; nil for one without records of a private database.
-    private static func zones(_ answer: [UInt8], _ call: AnsweredCall) throws(ServiceError) -> ((Int) -> String?)? {
+    /// The zone of the records in the n-th part of an answer; nil for one without records of a custom zone.
+    private static func zones(_ answer: [UInt8], _ call: AnsweredCall) throws(ServiceError) -> ((Int) -> ZoneID?)? {
         let coder = MessageCoder()
-        let (scope, names): (DatabaseScope, [String])
+        let (scope, zones): (DatabaseScope, [ZoneID])
         switch call.method {
         case .recordsFetch:
             let request = try decode(call.request, coder.decodeFetchRecordsRequest)
-            (scope, names) = (request.database, request.zones.map(\.zone.name))
+            (scope, zones) = (request.database, request.zones.map(\.zone))
         case .recordsModify:
             let request = try decode(call.request, coder.decodeModifyRecordsRequest)
-            (scope, names) = (request.database, request.zones.map(\.zone.name))
+            (scope, zones) = (request.database, request.zones.map(\.zone))
         case .recordsChanges:
             let request = try decode(call.request, coder.decodeZoneChangesRequest)
-            return request.database == .private ? { _ in request.zone.name } : nil
+            return request.database == .public ? nil : { _ in request.zone }
         case .recordsQuery:
             let request = try decode(call.request, coder.decodeQueryRequest)
-            (scope, names) = (request.database, try decode(answer, coder.decodeQueryResponse).matches.map(\.zone.name))
+            (scope, zones) = (request.database, try decode(answer, coder.decodeQueryResponse).matches.map(\.zone))
         default: return nil
         }
-        return scope == .private ? { names.indices.contains($0) ? names[$0] : nil } : nil
+        return scope == .public ? nil : { zones.indices.contains($0) ? zones[$0] : nil }
     }
 
-    private static func decode<Value>(
+    static func decode<Value>(
         _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(ServiceError) -> Value
     ) throws(ServiceError) -> Value {
         let result: Result<Value, ServiceError> = bytes.withUnsafeBytes { bytes in
             Result { () throws(ServiceError) in try body(bytes) }
         }
         return try result.get()
-    }
-
-    // MARK: Keys
-
-    private static func toldRing(
-        _ keys: ToldKeys, _ zone: String, _ answer: ServerAnswer, to call: AnsweredCall
-    ) throws(ServiceError) -> ServerAnswer? {
-        let coder = MessageCoder()
-        switch (call.method, answer) {
-        case (.ringsFetch, .message(let bytes)):
-            let request = try decode(call.request, coder.decodeFetchRingRequest)
-            guard request.zone.name == zone, request.root.isEmpty else { return nil }
-            let page = try decode(bytes, coder.decodeFetchRingResponse)
-            let (entries, last) = keys.page(after: request.after, (page.entries, page.last))
-            return .message(coder.encodeFetchRingResponse(RingPage(entries: entries, last: last)))
-        case (.ringsAppend, _):
-            let request = try decode(call.request, coder.decodeAppendRingEntryRequest)
-            guard request.zone.name == zone, keys.takes(request.entry) else { return nil }
-            return .message(coder.encodeAppendRingEntryResponse())
-        default: return nil
-        }
-    }
-
-    private static func toldStatements(
-        _ keys: ToldKeys, _ answer: ServerAnswer, to call: AnsweredCall
-    ) throws(ServiceError) -> ServerAnswer? {
-        let coder = MessageCoder()
-        switch (call.method, answer) {
-        case (.statementsFetch, .message(let bytes)):
-            let number = try decode(call.request, coder.decodeFetchStatementsRequest)
-            let page = try decode(bytes, coder.decodeFetchStatementsResponse)
-            let (statements, last) = keys.page(after: number, (page.statements, page.last))
-            return .message(coder.encodeFetchStatementsResponse(StatementsPage(statements: statements, last: last)))
-        case (.statementsAppend, _):
-            let request = try decode(call.request, coder.decodeAppendStatementRequest)
-            return keys.takes(request.statement) ? .message(coder.encodeAppendStatementResponse()) : nil
-        default: return nil
-        }
     }
 
     // MARK: Zones

@@ -1,0 +1,187 @@
+import BrumeTesting
+import CloudKit
+import Foundation
+import Testing
+
+/// A server on which Ada shares what is encrypted with Bob, who came by the share's link: a record with one below it,
+/// or a zone with the two in it. Eve takes part in nothing yet. The server lies to some of them.
+struct LiedShare {
+    enum Kind: CaseIterable, CustomTestStringConvertible {
+        case record
+        case zone
+
+        var testDescription: String { self == .record ? "a shared record" : "a shared zone" }
+    }
+
+    let kind: Kind
+    let server: TestServer
+    let ada: TestDevice
+    let bob: TestDevice
+    let eve: TestDevice
+    private let share: CKRecord.ID
+    private let zone = CKRecordZone(zoneName: "Lists")
+
+    /// - Parameter isBobIn: Whether Bob has the share's keys when the body begins, or an account with keys alone.
+    static func run(
+        _ kind: Kind, isBobIn: Bool = true, _ body: (LiedShare) async throws -> Void
+    ) async throws {
+        try await TestServer.run { server in
+            let made = try LiedShare(kind, server, try server.device(of: "ada"), try server.device(of: "bob"))
+            try await made.shareNow()
+            _ = try await made.bob.container.recoveryCode()
+            _ = try await made.eve.container.recoveryCode()
+            if isBobIn {
+                try await made.takeIn(made.bob)
+                try await made.isRead(by: made.bob)
+            }
+            try await body(made)
+            #expect(try await server.dump(of: "ada").contains("secret") == false, "a value went plain")
+        }
+    }
+
+    private init(_ kind: Kind, _ server: TestServer, _ ada: TestDevice, _ bob: TestDevice) throws {
+        (self.kind, self.server, self.ada, self.bob, eve) = (kind, server, ada, bob, try server.device(of: "eve"))
+        let name = kind == .zone ? CKRecordNameZoneWideShare : "share"
+        share = CKRecord.ID(recordName: name, zoneID: zone.zoneID)
+    }
+
+    private func shareNow() async throws {
+        let database = ada.privateCloudDatabase
+        _ = try await database.save(zone)
+        let root = record("root", for: ada)
+        let share =
+            kind == .zone
+            ? CKShare(recordZoneID: zone.zoneID) : CKShare(rootRecord: root, shareID: self.share)
+        share.publicPermission = .readWrite
+        _ = try await database.modifyRecords(saving: [root, share], deleting: [])
+        try await save("item", by: ada)
+    }
+
+    // MARK: Names
+
+    private func isAdas(_ device: TestDevice) -> Bool { device.account == ada.account }
+
+    func user(_ device: TestDevice) -> CKRecord.ID { device.account!.userRecordID }
+
+    /// The zone as a device has it.
+    func zoneID(for device: TestDevice) -> CKRecordZone.ID {
+        isAdas(device)
+            ? zone.zoneID : CKRecordZone.ID(zoneName: zone.zoneID.zoneName, ownerName: user(ada).recordName)
+    }
+
+    func id(_ name: String, for device: TestDevice) -> CKRecord.ID {
+        CKRecord.ID(recordName: name, zoneID: zoneID(for: device))
+    }
+
+    /// What is shared, as a device has it.
+    func shared(for device: TestDevice) -> ServerLie.Shared {
+        kind == .zone ? .zone(zoneID(for: device)) : .record(id("root", for: device))
+    }
+
+    /// The number of the newest key before somebody is taken in: a zone has one before it is shared.
+    var firstNumber: Int { kind == .zone ? 2 : 1 }
+
+    private func database(of device: TestDevice) -> CKDatabase {
+        isAdas(device) ? device.privateCloudDatabase : device.sharedCloudDatabase
+    }
+
+    // MARK: The share
+
+    /// The share as Ada's device has it now. Where somebody waits for keys, the device hands them out, unless it is
+    /// lied to.
+    @discardableResult
+    func handOut() async throws -> CKShare {
+        try #require(try await ada.privateCloudDatabase.record(for: share) as? CKShare)
+    }
+
+    /// The share's URL, as Ada gives it to somebody.
+    func url() async throws -> URL { try #require(try await handOut().url) }
+
+    /// Opens the share's URL.
+    func accept(by device: TestDevice, hasKeys: Bool = true) async throws {
+        let url = try await url()
+        let opened = hasKeys ? url : try #require(URL(string: url.absoluteString.components(separatedBy: "#")[0]))
+        let metadata = try await device.container.shareMetadata(for: opened)
+        _ = try await device.container.accept(metadata)
+    }
+
+    /// Somebody comes by the link, and gets the keys.
+    func takeIn(_ device: TestDevice) async throws {
+        try await accept(by: device)
+        try await handOut()
+    }
+
+    // MARK: Records
+
+    private func record(_ name: String, for device: TestDevice) -> CKRecord {
+        let record = CKRecord(recordType: "Item", recordID: id(name, for: device))
+        record.encryptedValues["text"] = "secret \(name)"
+        if name != "root", kind == .record { record.setParent(id("root", for: device)) }
+        return record
+    }
+
+    func save(_ name: String, by device: TestDevice) async throws {
+        try await database(of: device).save(record(name, for: device))
+    }
+
+    /// The code of the error that a save of a new record fails with; nil for none.
+    func codeOfSave(_ name: String = "new", by device: TestDevice) async -> CKError.Code? {
+        await failure { try await save(name, by: device) }?.code
+    }
+
+    /// A save of a new record fails with a code. What a device has the keys of it may encrypt with them once, until the
+    /// server refuses that; with others nothing is sent.
+    func cannotSave(
+        by device: TestDevice, _ code: CKError.Code = .accountTemporarilyUnavailable, afterAttempts count: Int = 0,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let before = server.calls(.modifyRecords.from(device)).count
+        #expect(await codeOfSave(by: device) == code, sourceLocation: sourceLocation)
+        #expect(server.calls(.modifyRecords.from(device)).count == before + count, sourceLocation: sourceLocation)
+    }
+
+    func fetched(_ name: String, by device: TestDevice) async throws -> CKRecord {
+        try await database(of: device).record(for: id(name, for: device))
+    }
+
+    func isRead(
+        _ name: String = "item", by device: TestDevice, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let seen = try await fetched(name, by: device)
+        #expect(
+            seen.encryptedValues["text"] == "secret \(name)" && seen.unreadableFields.isEmpty,
+            "\(name): \(seen.unreadableFields)", sourceLocation: sourceLocation)
+    }
+
+    func isClosed(
+        _ name: String = "item", by device: TestDevice, _ reason: CKRecord.UnreadableReason = .keyMissing,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let seen = try await fetched(name, by: device)
+        #expect(
+            seen.encryptedValues.allKeys().isEmpty && seen.unreadableFields == ["text": reason], "\(name)",
+            sourceLocation: sourceLocation)
+    }
+
+    /// Ada's keys are new ones, and with them those of what is shared, which no other device has seen.
+    func newKey(_ name: String = "later") async throws {
+        _ = try await ada.container.replaceRecoveryCode()
+        try await save(name, by: ada)
+    }
+
+    /// All devices read what was saved, and save more, which all read.
+    func isWhole(
+        _ names: [String] = ["root", "item"], by devices: [TestDevice],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        var names = names
+        for device in devices {
+            for name in names { try await isRead(name, by: device, sourceLocation: sourceLocation) }
+            names.append(UUID().uuidString)
+            try await save(names[names.count - 1], by: device)
+        }
+        for device in devices {
+            for name in names { try await isRead(name, by: device, sourceLocation: sourceLocation) }
+        }
+    }
+}
