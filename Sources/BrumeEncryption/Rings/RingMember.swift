@@ -15,8 +15,8 @@ package enum RingRole: UInt8, Hashable, Sendable {
 package struct RingMember: Hashable, Sendable {
     /// By which invitation, and with which proof.
     package struct Joining: Hashable, Sendable {
-        let invitationID: [UInt8]
-        let proof: [UInt8]
+        package let invitationID: [UInt8]
+        package let proof: [UInt8]
 
         package init(invitationID: [UInt8], proof: [UInt8]) {
             self.invitationID = invitationID

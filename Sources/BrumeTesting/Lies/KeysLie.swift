@@ -11,6 +11,8 @@ enum KeysLie: Sendable {
     case withheld
     /// There is one, of the server's own making.
     case strangers
+    /// There is one, of the server's own making, where there are none.
+    case strangersForNone
     /// Behind the genuine ones there is one of the server's own making.
     case strangersDevice
 }
@@ -43,6 +45,9 @@ final class ToldKeys: Sendable {
             return (items + rest, limit + UInt32(own.count))
         case .withheld: return ([], page.last + 1)
         case .strangers: return (number == 0 ? [forged(1, page.items.first)] : [], 1)
+        case .strangersForNone:
+            if page.last > 0 { return page }
+            return (number == 0 ? [forged(1, nil)] : [], 1)
         case .strangersDevice:
             let isEnd = number + UInt32(page.items.count) == page.last
             return (page.items + (isEnd ? [forged(page.last + 1, nil)] : []), page.last + 1)

@@ -22,6 +22,10 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         /// A record below another one.
         case parent(String, of: CKRecord.ID)
         case keys(KeysLie, of: Shared)
+        case news(NewsLie, of: Shared)
+        case joining(Shared)
+        /// What a user has for keys beside those of a zone.
+        case userKeys(KeysLie, user: String, zone: CKRecordZone.ID)
         case accountKeys(KeysLie)
         case staleKeys(zone: String)
         case zoneIsGone(String, CKDatabase.DatabaseChange.Deletion.Reason)

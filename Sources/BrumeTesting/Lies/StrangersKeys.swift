@@ -32,6 +32,8 @@ final class StrangersKeys: Sendable {
         }
     }
 
+    var firstStatementHash: [UInt8] { first.statement.hash }
+
     /// The first entry of a ring of the account's.
     ///
     /// - Parameters:

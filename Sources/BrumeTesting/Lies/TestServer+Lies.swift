@@ -62,6 +62,14 @@ extension TestServer {
                 guard case .strangers = keys, !ring.isOwn else { continue }
                 let owners = ToldKeys(.strangers) { number, _ in owner.statement(number) }
                 parts.append(.userKeys(owners, user: ring.owner, zone: ToldRing(shared.zoneID)))
+            case .news(let news, let shared):
+                let guest = if case .guest(let guest, _) = news { guest } else { user }
+                parts.append(.news(ToldNews(lie: news, strangers: strangers(guest)), of: ToldRing(shared)))
+            case .joining(let shared): parts.append(.joining(ToldRing(shared)))
+            case .userKeys(let keys, let other, let zone):
+                let stranger = strangers(other)
+                let told = ToldKeys(keys) { number, _ in stranger.statement(number) }
+                parts.append(.userKeys(told, user: other, zone: ToldRing(zone)))
             case .accountKeys(let keys):
                 let stranger = strangers(user)
                 parts.append(.accountKeys(ToldKeys(keys) { number, _ in stranger.statement(number) }))

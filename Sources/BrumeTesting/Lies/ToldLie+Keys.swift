@@ -25,6 +25,27 @@ extension ToldLie {
         }
     }
 
+    /// Other users who come to a ring, or leave it.
+    static func toldNews(
+        _ news: ToldNews, _ ring: ToldRing, _ answer: ServerAnswer, to call: AnsweredCall
+    ) throws(ServiceError) -> ServerAnswer? {
+        let coder = MessageCoder()
+        guard call.method == .ringsFetch, case .message(let bytes) = answer else { return nil }
+        let request = try decode(call.request, coder.decodeFetchRingRequest)
+        guard ring.isIn(request.zone), request.root == ring.root,
+            let page = news.told(try decode(bytes, coder.decodeFetchRingResponse))
+        else { return nil }
+        return .message(coder.encodeFetchRingResponse(page))
+    }
+
+    /// A refusal of what the account says of its keys.
+    static func toldJoining(_ ring: ToldRing, to call: AnsweredCall) throws(ServiceError) -> ServerAnswer? {
+        guard call.method == .ringsJoin else { return nil }
+        let request = try decode(call.request, MessageCoder().decodeJoinRingRequest)
+        guard ring.isIn(request.zone), request.root == ring.root else { return nil }
+        return .failure(ServiceError(.invalidArguments, "the ring has no statement of the user; send the user's own"))
+    }
+
     // MARK: Statements
 
     /// Other statements of a user beside the rings of a zone.

@@ -23,6 +23,9 @@ struct ToldLie: Sendable {
         case parent(String, of: CKRecord.ID)
         case record([UInt8], insteadOf: CKRecord.ID)
         case keys(ToldKeys, of: ToldRing)
+        case news(ToldNews, of: ToldRing)
+        /// What a device asks for is refused.
+        case joining(ToldRing)
         /// The statements of a user beside the rings of a zone.
         case userKeys(ToldKeys, user: String, zone: ToldRing)
         case accountKeys(ToldKeys)
@@ -59,6 +62,8 @@ struct ToldLie: Sendable {
             try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingParent(parent, of: bytes) }
         case .record(let other, let id): try toldRecord(id, answer, to: call) { _, _ in other }
         case .keys(let keys, let ring): try toldRing(keys, ring, answer, to: call)
+        case .news(let news, let ring): try toldNews(news, ring, answer, to: call)
+        case .joining(let ring): try toldJoining(ring, to: call)
         case .userKeys(let keys, let user, let zone): try toldStatements(keys, of: user, zone, answer, to: call)
         case .accountKeys(let keys): try toldStatements(keys, answer, to: call)
         case .zoneIsGone(let zone, let reason): try toldDeletion(of: zone, reason, answer, to: call)

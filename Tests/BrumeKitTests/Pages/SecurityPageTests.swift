@@ -10,7 +10,10 @@ struct SecurityPageTests {
         "V": ["Tests/BrumeTestingTests/Lies/ValueLieTests.swift"],
         "Z": ["Tests/BrumeTestingTests/Lies/ZoneKeyLieTests.swift"],
         "A": ["Tests/BrumeTestingTests/Lies/AccountKeyLieTests.swift"],
-        "S": ["Tests/BrumeTestingTests/Lies/ShareKeyLieTests.swift"],
+        "S": [
+            "Tests/BrumeTestingTests/Lies/ShareKeyLieTests.swift",
+            "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Guests.swift",
+        ],
         "L": ["Tests/BrumeKitTests/Encryption/LyingServerTests.swift"],
         "F": ["Tests/BrumeKitTests/Assets/EncryptedContentTests.swift"],
         "C": ["Tests/BrumeEncryptionTests/AssetCipherTests.swift"],

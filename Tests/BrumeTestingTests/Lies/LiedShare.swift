@@ -111,6 +111,11 @@ struct LiedShare {
         try await handOut()
     }
 
+    /// Somebody leaves by themselves.
+    func leave(_ device: TestDevice) async throws {
+        try await device.sharedCloudDatabase.deleteRecord(withID: id(share.recordName, for: device))
+    }
+
     // MARK: Records
 
     private func record(_ name: String, for device: TestDevice) -> CKRecord {
@@ -138,6 +143,13 @@ struct LiedShare {
         let before = server.calls(.modifyRecords.from(device)).count
         #expect(await codeOfSave(by: device) == code, sourceLocation: sourceLocation)
         #expect(server.calls(.modifyRecords.from(device)).count == before + count, sourceLocation: sourceLocation)
+    }
+
+    /// The server has a device look at the keys again for a save, which it takes in no case.
+    func looksAgain(_ device: TestDevice, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let lie = try await server.lie(.refusesKeys(ofZone: zoneID(for: device)), to: device)
+        #expect(await codeOfSave(by: device) == .accountTemporarilyUnavailable, sourceLocation: sourceLocation)
+        lie.remove()
     }
 
     func fetched(_ name: String, by device: TestDevice) async throws -> CKRecord {

@@ -152,14 +152,21 @@ struct ShareKeyLieTests {
         }
     }
 
-    @Test("that a stranger made in the owner's name are refused to a guest who has the link")
+    @Test("that a stranger made in the owner's name are refused to a guest who has the link, as are the owner's own")
     func strangersAtFirst() async throws {
         for kind in LiedShare.Kind.allCases {
             try await LiedShare.run(kind, isBobIn: false) { share in
-                let lie = try await share.server.lie(
-                    .showsStrangersKeys(of: share.shared(for: share.bob)), to: share.bob)
-                #expect(await failure { try await share.accept(by: share.bob) }?.code == .permissionFailure)
-                lie.remove()
+                let zoneID = share.zoneID(for: share.bob)
+                for lie in [
+                    ServerLie.showsStrangersKeys(of: share.shared(for: share.bob)),
+                    .showsStrangersKeys(ofUser: share.user(share.ada), in: zoneID),
+                    .hidesKeys(ofUser: share.user(share.ada), in: zoneID),
+                ] {
+                    let rule = try await share.server.lie(lie, to: share.bob)
+                    #expect(
+                        await failure { try await share.accept(by: share.bob) }?.code == .permissionFailure, "\(lie)")
+                    rule.remove()
+                }
                 try await share.takeIn(share.bob)
                 try await share.isWhole(by: [share.ada, try share.bob.relaunched()])
             }
