@@ -18,6 +18,8 @@ extension FuzzTarget {
                 let chain = try RingChain(first: signed, of: signed.entry.ring, statements: device.statements)
                 _ = chain.keys(of: device.identity)
             }
+            refusing { try ring.take(bytes) }
+            refusing { try ring.admit(bytes) }
             refusing {
                 var secret = AssetDecryptor(try AssetSecret(bytes))
                 precondition(secret.nextChunkByteCount! <= AssetLayout.chunkBytes, "a chunk of more than 64 KiB")
@@ -32,6 +34,7 @@ extension FuzzTarget {
             refusing {
                 let fragment = try LinkFragment(text)
                 precondition(fragment.text == text, "a link was read from another text than it writes")
+                precondition(LinkFragment.resembles(text), "a link does not read like one")
             }
             refusing { _ = try RecoveryCode(text) }
         },
@@ -54,6 +57,9 @@ extension FuzzTarget {
     ).record(named: "n", type: "T")
     // The same keys in each process: what the corpus holds goes on being read to its end, and findings come back.
     private static let device = SeededRandomness.testOnly_use(seed: 1) { FuzzedDevices() }
+    private static let ring = SeededRandomness.testOnly_use(seed: 2) {
+        FuzzedRing(place: place, owner: device.identity)
+    }
 
     private static func encryptionSeeds() throws -> [[UInt8]] {
         let devices = device
@@ -75,7 +81,7 @@ extension FuzzTarget {
             ring.entries[0].bytes, secret.copyBytes(), AssetSecret.copyBytes(of: [secret]),
         ]
             + [record.seal([1], field: "f", valueType: "STRING"), record.stamp(parent: nil)] + devices.messages
-            + [Array(link.text.utf8), Array(RecoveryCode().text.utf8)]
+            + [Array(link.text.utf8), Array(RecoveryCode().text.utf8)] + FuzzTarget.ring.seeds
     }
 }
 

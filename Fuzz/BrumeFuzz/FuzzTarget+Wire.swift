@@ -1,6 +1,7 @@
 internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeRecord
+internal import BrumeTestKit
 
 extension FuzzTarget {
     /// A byte stream cut into frames gives the same frames, or the same refusal, however it arrives.
@@ -100,18 +101,21 @@ extension FuzzTarget {
                         statement: SharedBytes([1, 2]), replacedHash: [UInt8](repeating: 3, count: 32))),
                 coder.encodeFetchStatementsRequest(after: 300),
                 coder.encodeAppendRingEntryRequest(
-                    AppendRingEntryRequest(zone: FuzzSamples.zone, entry: SharedBytes([1, 2]))),
+                    AppendRingEntryRequest(
+                        zone: FuzzSamples.zone, entry: SharedBytes([1, 2]), statements: [SharedBytes([3])])),
                 coder.encodeFetchRingRequest(FetchRingRequest(zone: FuzzSamples.zone, root: "list", after: 300)),
                 coder.encodePostEnrolmentRequest(
                     PostEnrolmentRequest(id: FuzzSamples.operationID, step: 2, message: [1, 2])),
                 coder.encodeFetchEnrolmentsRequest(FuzzSamples.operationID),
                 coder.encodeEndEnrolmentRequest(EndEnrolmentRequest(id: FuzzSamples.operationID, isForWrongCode: true)),
+                coder.encodeJoinRingRequest(MessageSamples.joinRequest),
+                coder.encodeFetchRingStatementsRequest(MessageSamples.ringStatementsRequest),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 31
+    private static let requestCount = 33
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -182,6 +186,12 @@ extension FuzzTarget {
         case 30:
             let request = try coder.decodeEndEnrolmentRequest(bytes)
             check(request, coder.encodeEndEnrolmentRequest(request), coder.decodeEndEnrolmentRequest)
+        case 31:
+            let request = try coder.decodeJoinRingRequest(bytes)
+            check(request, coder.encodeJoinRingRequest(request), coder.decodeJoinRingRequest)
+        case 32:
+            let request = try coder.decodeFetchRingStatementsRequest(bytes)
+            check(request, coder.encodeFetchRingStatementsRequest(request), coder.decodeFetchRingStatementsRequest)
         default: try coder.decodeHealthRequest(bytes)
         }
     }
@@ -205,7 +215,8 @@ extension FuzzTarget {
         precondition(headerCount == 0 || save.fields.mayHoldEncrypted, "a save encrypts with keys that nobody looks at")
     }
 
-    private static func check<Value: Equatable>(
+    /// What was understood means the same after another encoding.
+    static func check<Value: Equatable>(
         _ value: Value, _ encoded: [UInt8], _ decode: (UnsafeRawBufferPointer) throws(ServiceError) -> Value
     ) {
         do throws(ServiceError) {
@@ -213,90 +224,6 @@ extension FuzzTarget {
             precondition(again == value, "a message means something else after another encoding")
         } catch {
             preconditionFailure("what was understood is refused after another encoding: \(error.message)")
-        }
-    }
-
-    /// What a server sends: a client must not trust it either.
-    static let answers = FuzzTarget(
-        name: "answers",
-        run: { bytes in
-            var steering = Steering(bytes)
-            let choice = steering.byte()
-            let coder = MessageCoder()
-            do throws(ServiceError) {
-                try decodeAnswer(choice % answerCount, steering.rest, coder)
-            } catch {
-                precondition(!error.message.isEmpty, "a refusal without a sentence")
-            }
-        },
-        seeds: {
-            let coder = MessageCoder()
-            let zone = Zone(id: FuzzSamples.zone, capabilities: .custom)
-            let record = SharedBytes(FuzzSamples.record)
-            let messages: [[UInt8]] = [
-                coder.encodeWelcome(Welcome(serverVersion: "v", userRecordName: "u", serverEpoch: 1)),
-                coder.encodeGoaway(Goaway(reason: CallStatus(code: 6, message: "m"))),
-                coder.encodeModifyRecordsResponse([
-                    ZoneModificationResult(
-                        saves: [
-                            SaveResult(outcome: .record(record)), SaveResult(outcome: .failure(FuzzSamples.error)),
-                        ],
-                        deletions: [nil, FuzzSamples.error])
-                ]),
-                coder.encodeFetchRecordsResponse([[.record(record), .failure(FuzzSamples.error), .deferred]]),
-                coder.encodeZoneChangesResponse(
-                    ZoneChangesPage(
-                        records: [record], deletions: [DeletedRecord(name: "d", type: "T")], token: [1] as [UInt8],
-                        moreComing: true)),
-                coder.encodeDatabaseChangesResponse(
-                    DatabaseChangesPage(
-                        changed: [zone.id], deletions: [.init(zone: zone.id, reason: .purged)], token: [1] as [UInt8],
-                        moreComing: true)),
-                coder.encodeModifyZonesResponse(
-                    ModifyZonesResult(saves: [.success(zone), .failure(FuzzSamples.error)], deletions: [nil])),
-                EventCoder().encode(
-                    NotificationEvent(
-                        position: [1], notificationID: "n", subscriptionID: "s", notificationInfo: nil,
-                        kind: .zoneChanged(zone.id), committedMilliseconds: 1)),
-                coder.encodeListSubscriptionsResponse(FuzzSamples.subscriptions),
-                coder.encodeListZonesResponse([zone]),
-                coder.encodeQueryResponse(
-                    QueryPage(matches: [QueryMatch(zone: FuzzSamples.zone, record: record)], cursor: [1, 2])),
-                coder.encodeExplainResponse(
-                    QueryPlan(steps: ["a", "b"], entriesRead: 1, recordsRead: 2, matches: 3, microseconds: 4)),
-                coder.encodeFetchStatementsResponse(
-                    StatementsPage(statements: [SharedBytes([1]), SharedBytes([2, 3])], last: 300)),
-                coder.encodeFetchRingResponse(
-                    RingPage(entries: [SharedBytes([1]), SharedBytes([2, 3])], last: 300)),
-                coder.encodeFetchEnrolmentsResponse([
-                    RelayedEnrolment(id: FuzzSamples.operationID, messages: [[1], [2, 3]], millisecondsLeft: 300)
-                ]),
-            ]
-            precondition(messages.count == answerCount, "an answer has no seed")
-            return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
-        })
-
-    private static let answerCount = 15
-
-    private static func decodeAnswer(
-        _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
-    ) throws(ServiceError) {
-        switch choice {
-        case 0: _ = try coder.decodeWelcome(bytes)
-        case 1: _ = try coder.decodeGoaway(bytes)
-        case 2: _ = try coder.decodeModifyRecordsResponse(bytes)
-        case 3: _ = try coder.decodeFetchRecordsResponse(bytes)
-        case 4: _ = try coder.decodeZoneChangesResponse(bytes)
-        case 5: _ = try coder.decodeDatabaseChangesResponse(bytes)
-        case 6: _ = try coder.decodeModifyZonesResponse(bytes)
-        case 7: _ = try coder.decodeNotificationEvent(bytes)
-        case 8: _ = try coder.decodeListSubscriptionsResponse(bytes)
-        case 10: _ = try coder.decodeQueryResponse(bytes)
-        case 11: _ = try coder.decodeExplainResponse(bytes)
-        case 12: _ = try coder.decodeFetchStatementsResponse(bytes)
-        case 13: _ = try coder.decodeFetchRingResponse(bytes)
-        case 14: _ = try coder.decodeFetchEnrolmentsResponse(bytes)
-        default: _ = try coder.decodeListZonesResponse(bytes)
         }
     }
 }
