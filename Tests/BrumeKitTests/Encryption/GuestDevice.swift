@@ -52,15 +52,18 @@ final class GuestDevice {
 
     @discardableResult
     func run(_ goal: Machine.Goal, asksServer: Bool = true) throws -> KnownRing? {
+        var hasNewZoneKey = false
         for _ in 0..<KeyLimits.attemptsMax {
             var machine = Machine(
                 Machine.Start(
                     goal: goal, place: RingPlace(owner: desk.owner, zone: desk.zone, root: desk.root), kept: kept,
-                    identity: identity, people: Array(people.values), zone: zone, dropped: dropped,
+                    identity: identity, people: Array(people.values), zone: zone, hasNewZoneKey: hasNewZoneKey,
+                    dropped: dropped,
                     approved: approved, asksServer: asksServer, hasNewestIdentity: true, encryptsAssets: false))
             switch try run(&machine) {
             case .ring(let ring): return ring
             case .again: continue
+            case .needsNewZoneKey: hasNewZoneKey = true
             case .failed(let failure): throw failure
             }
         }

@@ -42,6 +42,7 @@ final class RingDevice: @unchecked Sendable {
                     hasNewestIdentity: hasNewestIdentity, encryptsAssets: encryptsAssets))
             switch try run(machine, over: loaded.head) {
             case .ring(let ring): return ring
+            case .needsNewZoneKey: preconditionFailure("the zone's own ring needs no other one")
             case .again:
                 self.identity = nil
                 asksServer = true

@@ -97,6 +97,80 @@ extension RingGuestTests {
         #expect(desk.guests[ada.user] == nil)
     }
 
+    @Test("is begun behind a new key of the zone's alone, and not where the zone is one tree")
+    func beginning() throws {
+        let zone = try #require(ada.zone)
+        for start in [false, true] {
+            var machine = GuestDevice.Machine(
+                GuestDevice.Machine.Start(
+                    goal: .write, place: RingPlace(owner: desk.owner, zone: desk.zone, root: desk.root),
+                    kept: KeptRing(), identity: ada.identity, zone: zone, hasNewZoneKey: start, asksServer: true,
+                    hasNewestIdentity: true, encryptsAssets: false))
+            _ = machine.started()
+            switch machine.pageCame(try desk.page(after: 0)) {
+            case .finish(.needsNewZoneKey): #expect(!start)
+            case .append: #expect(start)
+            default: Issue.record("a tree's ring begins otherwise")
+            }
+        }
+        // Its guests have the keys before that one, and not that one.
+        try takeInBob()
+        let ring = try #require(bob.kept.known)
+        let keys = RingKeys(ring, of: bob.identity)
+        let header = try #require(zone.cipher(root: desk.root)).header
+        #expect(keys.ciphers(header).isEmpty && zone.ciphers(header).count == 1)
+    }
+
+    @Test("of a branch that ends keeps nobody who is known by other keys on the branch that goes on")
+    func otherChainOnBranch() throws {
+        try takeInBob()
+        let before = desk.entries
+        let anew = try GuestDevice(bob.user, at: desk)
+        desk.formerStatements[bob.user] = bob.signed
+        desk.statements[bob.user] = anew.signed
+        try ada.run(.admit)
+        try anew.run(.join(nil))
+        ada.people[bob.user] = try anew.account.known()
+        ada.approved = [bob.user: try anew.account.known()]
+        try ada.run(.admit)
+        ada.approved = [:]
+        #expect(try anew.opened(old[0]) == "one")
+        // A server that lost that takes no entry that was made before the owner's keys were replaced.
+        try ada.replaceKeys()
+        _ = try ada.sealed("word")
+        (desk.entries, desk.refusesFormerKeys) = (before, true)
+        let later = try #require(try ada.sealed("later"))
+        let ring = try #require(ada.kept.known)
+        #expect(ring.chain.head.members.map(\.user) == [ada.user])
+        #expect(try GuestDevice.opened(later, ring, bob.identity) == nil)
+    }
+
+    private func takeInBob() throws {
+        try ada.run(.share(.init()))
+        desk.participants.insert(bob.user)
+        try bob.run(.join(ada.link()))
+        try ada.run(.write)
+        try bob.run(.read)
+    }
+
+    @Test("is not asked for by a device that may have older keys of the account than another one has given it")
+    func staleAsking() throws {
+        try ada.run(.share(.init()))
+        desk.participants.insert(bob.user)
+        var machine = GuestDevice.Machine(
+            GuestDevice.Machine.Start(
+                goal: .read, place: RingPlace(owner: desk.owner, zone: desk.zone, root: desk.root), kept: KeptRing(),
+                identity: bob.identity, asksServer: true, hasNewestIdentity: false, encryptsAssets: false))
+        _ = machine.started()
+        guard case .meet = machine.pageCame(try desk.page(after: 0)),
+            case .keep = machine.met([try ada.account.known()], strangers: []),
+            case .finish(.again) = machine.hasKept()
+        else {
+            Issue.record("the account's keys are told of before the server was asked for them")
+            return
+        }
+    }
+
     @Test("is read by a guest as far as it goes where the server lets nobody ask")
     func refusedAsking() throws {
         try ada.run(.share(.init()))

@@ -41,8 +41,11 @@ extension CKContainer {
 
         let person: ShownPerson
         let ring: ZoneRingID
+        /// For whom they are shown: a user record name.
+        let account: String
 
-        init(_ person: ShownPerson, ring: ZoneRingID, safetyNumber: String) {
+        init(_ person: ShownPerson, ring: ZoneRingID, to account: String, safetyNumber: String) {
+            self.account = account
             userRecordID = CKRecord.ID(recordName: person.user)
             standing =
                 switch person.trust {
@@ -77,16 +80,23 @@ extension CKContainer {
         let account = core.account
         let scope = try await account.keyFolders.folder(of: account, callOptions).place.scope
         let shown = person.person.statements.chain.last.scope
-        guard shown.container == scope.container, shown.environment == scope.environment else {
-            throw CKError(
-                .invalidArguments,
-                message: "\(person.userRecordID.recordName) was shown in another container or environment; ask for the "
-                    + "people of what is shared in this one")
-        }
+        guard shown.container == scope.container, shown.environment == scope.environment,
+            scope.account == person.account
+        else { throw person.isAnothers }
         try await account.encryptedZones.trust(person.person, person.ring, for: account, callOptions)
         var trusted = person
         trusted.standing = .compared
         return trusted
+    }
+}
+
+extension CKContainer.EncryptionPerson {
+    /// Why nothing is done with somebody who was listed for another account.
+    var isAnothers: CKError {
+        CKError(
+            .invalidArguments,
+            message: "\(userRecordID.recordName) was listed for another account, container or environment; list the "
+                + "people again")
     }
 }
 

@@ -52,7 +52,8 @@ extension CKDatabase {
         for person in others {
             guard let digits = try? SafetyNumber.digits(of: own.chain, and: person.statements.chain) else { continue }
             people.append(
-                CKContainer.EncryptionPerson(person, ring: ring, safetyNumber: digits.grouped(by: 5)))
+                CKContainer.EncryptionPerson(
+                    person, ring: ring, to: own.chain.last.scope.account, safetyNumber: digits.grouped(by: 5)))
         }
         return people
     }
@@ -83,6 +84,9 @@ extension CKDatabase {
                     + "server lies; compare the safety numbers, and where they are the same, CKContainer.trust(_:)")
         }
         let account = core.account
+        guard try await account.keyFolders.folder(of: account, callOptions).place.scope.account == person.account else {
+            throw person.isAnothers
+        }
         guard try await account.encryptedZones.giveKeys(to: person.person, person.ring, for: account, callOptions)
         else {
             throw CKError(

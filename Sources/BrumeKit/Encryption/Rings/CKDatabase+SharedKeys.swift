@@ -21,6 +21,10 @@ extension CKDatabase {
                 guard let ring = await ring(of: share, account) else { continue }
                 try await account.encryptedZones.share(ring, share.details.current.wantedLinks, for: account, options)
                 if !ring.root.isEmpty {
+                    // What comes with the share takes the tree's keys.
+                    account.encryptedZones.updateTrees(ring) { trees in
+                        trees.learn(ring.root, share: share.recordID.recordName)
+                    }
                     try await account.encryptedZones.setRoot(
                         ring.root, ofShare: share.recordID.recordName, zone: ring.zone, for: account)
                 }

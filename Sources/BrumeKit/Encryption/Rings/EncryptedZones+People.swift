@@ -26,7 +26,9 @@ extension EncryptedZones {
         }
         let people = try await driver.people(ring, for: account, options)
         guard let own = try await people.own() else { throw AccountKeysFailure.notSetUp.error }
-        return (own, try await people.shown())
+        // Of the account's own rings this device knows the members better than the server says.
+        let known = ring.owner.isEmpty ? try await driver.kept(ring, for: account).known?.chain.head : nil
+        return (own, try await people.shown(known))
     }
 
     /// Takes somebody into a ring of the account's own who waits for that, since a person says so.
@@ -51,13 +53,24 @@ extension EncryptedZones {
         return statement.keys == person.statements.chain.last.keys
     }
 
-    /// Takes what a person has compared for somebody's keys, whatever this device knew before.
+    /// Takes what a person has compared for somebody's keys, whatever this device knew before. Whoever has the keys of
+    /// the account's own ring in their name goes.
     func trust(
         _ person: ShownPerson, _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
         try await turns.run { () async throws(CKError) in
             try await driver.people(ring, for: account, options).trust(person.statements)
         }
-        forgetAnswers()
+        forgetKeys(ring)
+        guard ring.owner.isEmpty,
+            let member = try await driver.kept(ring, for: account).known?.chain.head.member(named: person.user),
+            person.statements.chain.statement(of: member.statementHash) == nil
+        else { return }
+        let zone = ring.isOwnTree ? try await keysForWriting(zone: ring.zone, for: account, options) : nil
+        try await turns.run { () async throws(CKError) in
+            let look = ZoneRingDriver.Look(
+                goal: .admit, ring: ring, asksServer: true, zone: zone, dropped: [person.user])
+            _ = try await self.look(look, account, options)
+        }
     }
 }

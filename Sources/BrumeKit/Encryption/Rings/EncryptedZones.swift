@@ -154,6 +154,7 @@ final class EncryptedZones: Sendable {
         _ look: ZoneRingDriver.Look, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> RingKeys? {
         guard let found = try await driver.run(look, for: account, options) else { return nil }
+        if let zone = found.zone { _ = remember(zone, look.ring.zones) }
         return remember(found.keys, look.ring)
     }
 
@@ -227,8 +228,13 @@ final class EncryptedZones: Sendable {
         return kept.known?.chain.head.isPerZone ?? false
     }
 
-    /// Has the server asked again where it had no more than was known.
-    func forgetAnswers() { state.withLock { $0.answers = [:] } }
+    /// Has the rings of a zone looked at again: somebody is known by other keys since.
+    func forgetKeys(_ zone: ZoneRingID) {
+        state.withLock { state in
+            state.answers = [:]
+            state.keys = state.keys.filter { $0.key.zones != zone.zones }
+        }
+    }
 
     // MARK: Trees
 

@@ -22,12 +22,17 @@ extension RingPeople {
     /// The ring's owner, its members and those who wait, but the account itself, in the order of their names. Whose
     /// keys the server does not show, or shows damaged, is left out.
     ///
+    /// - Parameter known: The ring's last entry, where this device has checked it.
     /// - Throws: What calls to the server throw.
-    func shown() async throws(CKError) -> [ShownPerson] {
-        let (head, news) = try await lastEntry()
-        guard let head else { return [] }
+    func shown(_ known: RingEntry?) async throws(CKError) -> [ShownPerson] {
+        let (last, news) = try await lastEntry()
+        guard let head = known ?? last else { return [] }
+        // Of who waits, and of a member who has other keys by now, those that they have now.
         var hashes: [String: [UInt8]?] = [:]
-        for member in head.members { hashes.updateValue(nil, forKey: member.user) }
+        for member in head.members {
+            hashes.updateValue(news.renewed.contains(member.user) ? nil : member.statementHash, forKey: member.user)
+        }
+        let waiting = Set(news.guests.map(\.user))
         for guest in news.guests { hashes[guest.user] = guest.statementHash }
         hashes[folder.place.scope.account] = nil
         guard hashes.count <= KeyLimits.peopleMax else {
@@ -35,7 +40,7 @@ extension RingPeople {
                 .error(ring)
         }
         var people: [ShownPerson] = []
-        for (user, hash) in hashes.sorted(by: { $0.key < $1.key }) {
+        for (user, hash) in hashes.sorted(by: { $0.key < $1.key }) where Names.isUserRecordName(user) {
             guard let signed = try await statements(of: user),
                 let statements = ShownStatements(signed, of: PersonFile.scope(of: user, folder.place)).chain(
                     named: hash)
@@ -46,7 +51,7 @@ extension RingPeople {
                 ShownPerson(
                     statements: statements, trust: isSame == true ? known?.trust : nil, isOther: isSame == false,
                     isMember: head.member(named: user).map { statements.chain.statement(of: $0.statementHash) != nil }
-                        ?? false, isWaiting: hash != nil))
+                        ?? false, isWaiting: waiting.contains(user)))
         }
         return people
     }

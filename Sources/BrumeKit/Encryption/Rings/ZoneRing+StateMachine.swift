@@ -30,6 +30,8 @@ struct ZoneRingStateMachine: Sendable {
     enum Outcome: Sendable {
         /// Nil where there is none.
         case ring(KnownRing?)
+        /// A tree's ring is to be made: give the zone a new key before, and begin anew with that.
+        case needsNewZoneKey
         /// The server took an entry of another device, or knows newer keys of the account: fetch these, and begin anew.
         case again
         case failed(ZoneRingFailure)
@@ -76,6 +78,11 @@ struct ZoneRingStateMachine: Sendable {
         var people: [KnownStatements] = []
         /// The keys of the zone's own ring, for a tree's in a zone of the account's: both are of one life of the zone.
         var zone: RingKeys?
+        /// Whether the newest of them was made for the tree's ring that may begin: its guests get those before it, and
+        /// once they are out must have none that the zone still uses.
+        var hasNewZoneKey = false
+        /// Whether a new key is wanted whatever the ring says.
+        var wantsNewKey = false
         /// Members who are out by what the app did, or are in the share no more as the server shows it: they go whether
         /// the server says so of the ring or not.
         var dropped: Set<String> = []
@@ -101,6 +108,8 @@ struct ZoneRingStateMachine: Sendable {
     var phase = Phase.idle
     /// Whether the server has this account's newest statements beside the rings.
     var hasJoined = false
+    /// Whether an entry of this look's stands.
+    var hasMadeEntry = false
     private var rounds = 0
 
     init(_ start: Start) {
@@ -113,7 +122,7 @@ struct ZoneRingStateMachine: Sendable {
     // MARK: Events
 
     mutating func started() -> Action {
-        guard !start.asksServer, let ring = current else { return fetch() }
+        guard !start.asksServer, !start.wantsNewKey, let ring = current else { return fetch() }
         switch start.goal {
         case .read: return namesFormerKeys(ring) ? fetch() : finish(ring)
         case .join: return fetch()
@@ -156,6 +165,7 @@ struct ZoneRingStateMachine: Sendable {
     mutating func appended() -> Action {
         switch phase {
         case .sending(let chain):
+            hasMadeEntry = true
             // Whoever was to go is out, and whoever waited is in.
             news = RingNews()
             if kept.known?.chain.head.ring == chain.head.ring {

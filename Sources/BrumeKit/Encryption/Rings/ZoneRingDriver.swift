@@ -17,6 +17,8 @@ struct ZoneRingDriver: Sendable {
         var asksServer = false
         /// The keys of the zone's own ring, for a tree's in a zone of the account's.
         var zone: RingKeys?
+        /// Whether a new key is wanted whatever the ring says.
+        var wantsNewKey = false
         /// Members who are out, whatever the server says of the ring.
         var dropped: Set<String> = []
         /// Those whom a person takes in, by their user record names, as they were shown to that person.
@@ -28,6 +30,8 @@ struct ZoneRingDriver: Sendable {
         let ring: KnownRing
         let identity: Identity
         let link: LinkSecret?
+        /// The zone's own keys, where they are others since a tree's ring began.
+        var zone: RingKeys?
 
         var keys: RingKeys { RingKeys(ring, of: identity, link: link) }
     }
@@ -45,6 +49,7 @@ struct ZoneRingDriver: Sendable {
         let people = RingPeople(folders: folders, folder: folder, ring: look.ring, account: account, options: options)
         var asksServer = look.asksServer
         var hasNewestIdentity = false
+        var newZone: RingKeys?
         for _ in 0..<KeyLimits.attemptsMax {
             guard let identity = try await identity(look.goal, for: account) else { return nil }
             guard identity.statement.scope == folder.place.scope else {
@@ -54,13 +59,19 @@ struct ZoneRingDriver: Sendable {
             let machine = Machine(
                 Machine.Start(
                     goal: look.goal, place: place, kept: loaded.kept, identity: identity,
-                    people: try await people.known(of: loaded.kept), zone: look.zone, dropped: look.dropped,
+                    people: try await people.known(of: loaded.kept), zone: newZone ?? look.zone,
+                    hasNewZoneKey: newZone != nil, wantsNewKey: look.wantsNewKey, dropped: look.dropped,
                     approved: look.approved, asksServer: asksServer, hasNewestIdentity: hasNewestIdentity,
                     encryptsAssets: account.configuration.encryptsAssets))
             let run = Run(place: place, ring: look.ring, folder: folder, people: people, account, options)
             guard let (outcome, link) = try await self.run(machine, over: loaded.head, run) else { continue }
             switch outcome {
-            case .ring(let ring): return ring.map { Found(ring: $0, identity: identity, link: link) }
+            case .ring(let ring):
+                return ring.map { Found(ring: $0, identity: identity, link: link, zone: newZone) }
+            case .needsNewZoneKey:
+                let zone = Look(goal: .write, ring: look.ring.zones, asksServer: true, wantsNewKey: true)
+                guard let found = try await self.run(zone, for: account, options) else { return nil }
+                newZone = found.keys
             case .again:
                 account.keys.statementsMayHaveChanged()
                 asksServer = true
@@ -148,7 +159,10 @@ struct ZoneRingDriver: Sendable {
                     isTaken = try await join(invitationID: invitationID, proof: proof, run)
                 } catch {
                     // Nobody has asked for more than to read.
-                    guard machine.isUnasked, !error.keepsFromAsking else { throw error }
+                    // A full disk keeps a server from taking anything, and not from answering.
+                    guard machine.isUnasked, !error.keepsFromAsking || error.code == .serviceUnavailable else {
+                        throw error
+                    }
                 }
                 action = machine.joined(isTaken)
             case .keep(let kept):

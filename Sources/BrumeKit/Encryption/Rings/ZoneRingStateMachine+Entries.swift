@@ -17,7 +17,10 @@ extension ZoneRingStateMachine {
             if case .join(let link) = start.goal { return join(ring, link) }
             // A member whose keys were replaced says so: who reads alone can make no entry.
             if namesFormerKeys(ring) { return sendJoin(invitationID: [], proof: []) }
-            if isUnasked { return sendJoin(invitationID: [], proof: []) }
+            if isUnasked {
+                // Another device may have given the account other keys, and these would take their place.
+                return start.hasNewestIdentity ? sendJoin(invitationID: [], proof: []) : .finish(.again)
+            }
         }
         guard makesEntries else { return finish(ring) }
         guard let member = ownMember(of: ring.chain.head) else { return fail(.isNoMember) }
@@ -55,7 +58,12 @@ extension ZoneRingStateMachine {
         switch start.goal {
         case .read, .admit, .accept, .join: return .finish(.ring(nil))
         case .write, .writePerZone, .share:
-            return start.place.root.isEmpty || start.zone != nil ? begin() : .finish(.ring(nil))
+            if start.place.root.isEmpty { return begin() }
+            // Where the zone is one tree all of it has one key.
+            guard let zone = start.zone, !zone.isPerZone, Names.problemWithRecordName(start.place.root) == nil else {
+                return .finish(.ring(nil))
+            }
+            return start.hasNewZoneKey ? begin() : .finish(.needsNewZoneKey)
         }
     }
 
@@ -64,7 +72,7 @@ extension ZoneRingStateMachine {
         do throws(EncryptionRefusal) {
             return send(start.place.root.isEmpty ? try beginZone() : try beginTree())
         } catch {
-            preconditionFailure("a ring's first entry breaks a rule: \(error)")
+            return fail(.malformed("it names what no ring can be of"))
         }
     }
 
@@ -85,8 +93,8 @@ extension ZoneRingStateMachine {
         guard let zone = start.zone else { preconditionFailure("a tree's ring is made without the zone's keys") }
         var draft = try firstDraft()
         draft.zoneKeyNumber = zone.newest
-        // Guests read what was encrypted before they came.
-        draft.treeKeys = zone.treeKeys(root: start.place.root)
+        // Guests read what was encrypted before they came, and have no key that a zone uses which they have left.
+        draft.treeKeys = zone.treeKeys(root: start.place.root).filter { $0.key < zone.newest }
         return try author.begin(
             RingName(place: zone.place, root: start.place.root), hasPlainAssets: !zone.encryptsAssets, draft)
     }
@@ -120,7 +128,7 @@ extension ZoneRingStateMachine {
             isNeeded = true
         }
         if setLinks(of: &draft) { isNeeded = true }
-        return isNeeded ? draft : nil
+        return isNeeded || start.wantsNewKey && !hasMadeEntry ? draft : nil
     }
 
     /// Whether a member is to go: they take part no more, or began anew with keys that nobody has proved.
@@ -198,10 +206,18 @@ extension ZoneRingStateMachine {
         draft.otherBranch = known.hash
         // Whoever went on the branch that ends is out, with the links that may be known to them.
         draft.drop(
-            chain.head.members.filter { known.member(named: $0.user) == nil || isOut($0, of: chain.head) }.map(\.user))
+            chain.head.members.filter { !isSame($0, in: known) || isOut($0, of: chain.head) }.map(\.user))
         draft.invitations.removeAll { !known.invitations.contains($0) }
         try replaceLinks(of: &draft)
         return send(try author.next(after: chain, keys: chain.keys(of: identity), draft))
+    }
+
+    /// Whether an entry names a member with the same chain of statements, and not only with the same name.
+    private func isSame(_ member: RingMember, in other: RingEntry) -> Bool {
+        guard let known = other.member(named: member.user) else { return false }
+        if known.statementHash == member.statementHash { return true }
+        let chain = member.user.hasBytes(of: user) ? identity.chain : people[member.user]?.chain
+        return [known, member].allSatisfy { chain?.statement(of: $0.statementHash) != nil }
     }
 
     private mutating func send(_ chain: RingChain) -> Action {
