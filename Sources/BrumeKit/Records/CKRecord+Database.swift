@@ -19,8 +19,15 @@ package struct OutgoingRecord: Sendable {
     var sealed: [String: EncryptedValue?] = [:]
     /// Says in which tree of its zone the record is put; empty where nothing does.
     var stamp: [UInt8] = []
+    /// The ids of the trees in which what the server has was encrypted, as the app's instance knows them.
+    let treeIDs: Set<[UInt8]>
     /// What else a share held.
     let share: OutgoingShare?
+
+    init(record: CKRecord, sent: CKRecordState, share: OutgoingShare?) {
+        (self.record, self.sent, self.share) = (record, sent, share)
+        treeIDs = sent.encrypted.treeIDs
+    }
 
     /// Why the server can't be asked to save it.
     var refusal: CKError? { nameRefusal ?? sent.local.refusal ?? shareRefusal }

@@ -222,6 +222,83 @@ extension EncryptedSharesTests {
         #expect(try await text(item.recordID, on: ada, isOwner: true) == "secret")
     }
 
+    @Test("of a tree are saved with no key of the zone's that a former guest has, once it is shared no more")
+    func unshared() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let (root, share, url) = try await shared("secret", by: ada)
+        let zoneID = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let id = CKRecord.ID(recordName: "root", zoneID: zoneID)
+        #expect(try await text(id, on: bob) == "secret")
+        try await ada.privateCloudDatabase.deleteRecord(withID: share.recordID)
+        let own = try await ada.privateCloudDatabase.record(for: root.recordID)
+        own.encryptedValues["text"] = "private"
+        try await ada.privateCloudDatabase.save(own)
+        // Whatever the server still shows him.
+        let bobs = try #require(
+            bob.core.account.encryptedZones.knownKeys(
+                ZoneRingID(owner: zoneID.ownerName, zone: zoneID.zoneName, root: "root")))
+        let adas = try #require(ada.core.account.encryptedZones.knownKeys(zone: zoneID.zoneName))
+        let sealed = try #require(own.sealedFields["text"])
+        let header = try ValueHeader(of: sealed.bytes)
+        #expect(header.kind == .isPrivate && !adas.ciphers(header).isEmpty)
+        #expect(bobs.ciphers(header).isEmpty)
+        let before = try ValueHeader(of: try #require(root.sealedFields["text"]).bytes)
+        #expect(bobs.ciphers(before).count == 1)
+    }
+
+    @Test("are not encrypted for guests in a record that moves below a private one which a server shows in their tree")
+    func falseMove() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let database = ada.privateCloudDatabase
+        let other = page("other", in: CKRecordZone(zoneID: diary.root.recordID.zoneID), name: "other")
+        try await database.save(other)
+        // The app has the record without its fields.
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        other.encodeSystemFields(with: coder)
+        let fetched = try #require(
+            try await database.records(for: [other.recordID], desiredKeys: [])[other.recordID]?.get())
+        let zones = ada.core.account.encryptedZones
+        zones.updateTrees(diary.root.recordID.zoneID.ringID) { $0.learn("diary", parent: "root") }
+        fetched.setParent(diary.diary)
+        try await database.save(fetched)
+        let keys = try #require(zones.knownKeys(ZoneRingID(zone: "Diary", root: "root")))
+        let raw = try await database.fetchRaw(
+            ["other"], diary.root.recordID.zoneID, desiredKeys: nil, ada.core.account, database.callOptions)
+        guard case .encrypted(let value)? = raw["other"]?.fields["text"] else {
+            Issue.record("the value is gone")
+            return
+        }
+        #expect(keys.ciphers(try ValueHeader(of: value.bytes)).isEmpty)
+    }
+
+    @Test(
+        "are encrypted anew in a move as the app has seen them, and not as an older value that a server shows by then")
+    func olderValueInMove() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let database = ada.privateCloudDatabase
+        let account = ada.core.account
+        let old = try await database.fetchRaw(
+            ["diary"], diary.root.recordID.zoneID, desiredKeys: nil, account, database.callOptions)
+        diary.diary.encryptedValues["text"] = "newer"
+        try await database.save(diary.diary)
+        var record = try #require(old["diary"])
+        record.system.changeTag = try #require(diary.diary.recordChangeTag)
+        diary.diary.setParent(diary.root)
+        let part = try #require(
+            try database.modification(
+                saving: [diary.diary], deleting: [], savePolicy: .ifServerRecordUnchanged, atomically: true
+            ).parts.first)
+        var sealer = RecordSealer()
+        sealer.setKeys(
+            try #require(account.encryptedZones.knownKeys(ZoneRingID(zone: "Diary", root: "root"))), root: "root")
+        let moved = try await database.valuesToMove(
+            part.zones[0], [0], ["diary": record], ["diary": "root"], sealer, account, database.callOptions)
+        #expect(moved.values["diary"]?["text"] == .string("newer"))
+    }
+
     @Test("are borne out by the stamp of a parent that is set after a restart, before anything was encrypted")
     func stampAfterRestart() async throws {
         let folder = try TestFolder()

@@ -4,25 +4,35 @@ internal import BrumeProtocol
 
 /// Encrypting anew what is encrypted in records that move into another tree.
 extension CKDatabase {
-    /// The encrypted values of records that move into another tree, by the records' names: all that a record has is
-    /// encrypted again in the save that moves it, what this instance does not hold included.
+    /// The records that move with a request, as the server has them: all that a record has encrypted is encrypted again
+    /// in the save that moves it.
+    func recordsToMove(
+        _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ sealer: RecordSealer,
+        _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [String: Record] {
+        // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
+        if sealer.isPerZone || policy != .ifServerRecordUnchanged { return [:] }
+        let names = places.map { zone.saves[$0] }.filter { outgoing in
+            outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
+        }.map(\.name)
+        return names.isEmpty ? [:] : try await fetchRaw(names, zone.id, desiredKeys: nil, account, options)
+    }
+
+    /// The encrypted values of records that move into another tree, by the records' names, what the app's instance does
+    /// not hold included.
+    ///
+    /// - Parameter records: As ``recordsToMove(_:_:_:_:_:_:)`` found them.
     func valuesToMove(
-        _ zone: OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ roots: [String: String],
+        _ zone: OutgoingZone, _ places: [Int], _ records: [String: Record], _ roots: [String: String],
         _ sealer: RecordSealer, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> MovedValues {
-        // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
-        if sealer.isPerZone || policy != .ifServerRecordUnchanged { return MovedValues() }
-        let moving = places.map { zone.saves[$0] }.filter { outgoing in
-            outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
-        }
+        let moving = places.map { zone.saves[$0] }.filter { records[$0.name] != nil }
         if moving.isEmpty { return MovedValues() }
-        let names = moving.map(\.record.recordID.recordName)
-        let records = try await fetchRaw(names, zone.id, desiredKeys: nil, account, options)
         let opener = try await opener(for: records.values.map { (zone.id, $0) }, account, options)
         guard let opener else { return MovedValues() }
         var moved = MovedValues()
         for outgoing in moving {
-            let name = outgoing.record.recordID.recordName
+            let name = outgoing.name
             // Another version makes the save a conflict. Values of a record of another type are not this record's.
             guard let record = records[name], record.system.changeTag == outgoing.sent.version?.changeTag,
                 record.system.type == outgoing.record.recordType
@@ -33,6 +43,12 @@ extension CKDatabase {
             let edits = Set(outgoing.sent.encrypted.edits.keys).union(outgoing.sent.edits.keys)
             for case (let key, .encrypted(let value)) in record.fields where !edits.contains(key) {
                 if let header = try? ValueHeader(of: value.bytes), header.treeID == tree.id { continue }
+                // What the app has seen of this version counts, and no older value that the server shows by now.
+                let own = outgoing.sent.encrypted
+                if let known = own.values[key], own.sealed[key] != nil {
+                    moved.values[name, default: [:]][key] = known
+                    continue
+                }
                 if let secrets = opened.secrets[key] {
                     moved.values[name, default: [:]][key] = value.assetsValue
                     for (asset, secret) in zip(value.assets, secrets) {

@@ -158,14 +158,15 @@ extension CKDatabase {
             failures[outgoing.record.recordID] = without[roots[outgoing.name] ?? outgoing.name]
         }
         places.removeAll(where: closed.contains)
-        let doubts = try await doubtfulPlaces(of: zone, places, roots, sealer, account, options)
+        let moving = try await recordsToMove(zone, places, policy, sealer, account, options)
+        let doubts = try await doubtfulPlaces(of: zone, places, roots, moving: moving, sealer, account, options)
         for place in places where zone.saves[place].sendsEncrypted(policy) {
             if let doubt = doubts[zone.saves[place].name] { failures[zone.saves[place].record.recordID] = doubt }
         }
         places.removeAll { failures[zone.saves[$0].record.recordID] != nil }
         // What is in doubt and sends nothing encrypted gets its parent, and keeps the keys that it has.
         let certain = places.filter { doubts[zone.saves[$0].name] == nil }
-        let moved = try await valuesToMove(zone, certain, policy, roots, sealer, account, options)
+        let moved = try await valuesToMove(zone, certain, moving, roots, sealer, account, options)
         for place in places {
             let id = zone.saves[place].name
             if let refusal = moved.refusals[id] {

@@ -8,9 +8,11 @@ extension CKDatabase {
     ///
     /// It costs nothing where a record has nothing encrypted, or its tree's. A guest's device knows the trees alone
     /// whose keys it has: what is of others says nothing there.
+    ///
+    /// - Parameter moving: Records that move, as the server has them: all that is encrypted in them is encrypted anew.
     func doubtfulPlaces(
-        of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], _ sealer: RecordSealer,
-        _ account: AccountBinding, _ options: CallOptions
+        of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], moving: [String: Record],
+        _ sealer: RecordSealer, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> [String: CKError] {
         let zones = account.encryptedZones
         var trees = zones.trees(zone.id.ringID)
@@ -23,15 +25,17 @@ extension CKDatabase {
             guard let root = roots[name], root != name else { continue }
             let tree = sealer.tree(root: root)
             guard tree.kind == .isShared else { continue }
-            var ids = outgoing.sent.encrypted.treeIDs
+            var ids = outgoing.treeIDs.union(moving[name]?.treeIDs ?? [])
             if ids.isSubset(of: [tree.id]) { continue }
             let above = trees.path(of: name, parent: outgoing.sent.parent)
             if databaseScope == .shared {
                 let known = zones.allKnownKeys(zone.id.ringID).compactMap(\.ring.root)
                 ids.formIntersection(known.map { Tree(place: tree.place, root: $0, kind: .isShared).id })
             }
-            guard let end = above.firstIndex(of: root) else { continue }
-            let path = ShownPath(Array(above[...end]), in: tree.place)
+            // Where the root is further up than is looked, or the server has just shown another path, nothing bears it
+            // out.
+            let isOnPath = above.contains(root)
+            let path = ShownPath(isOnPath ? Array(above.prefix { $0 != root }) + [root] : [name, root], in: tree.place)
             if let index = path.firstToProve(ids) { doubtful.append((name, root, path, index, above)) }
         }
         if doubtful.isEmpty { return [:] }
@@ -39,7 +43,8 @@ extension CKDatabase {
         let records = try await fetchRaw(names.sorted(), zone.id, desiredKeys: [], account, options)
         var refusals: [String: CKError] = [:]
         for item in doubtful {
-            let rings = try await keys(ofStamps: records.values, above: item.above, zone.id, account, options)
+            let stamped = item.path.names.compactMap { records[$0] }
+            let rings = try await keys(ofStamps: stamped, above: item.above, zone.id, account, options)
             let unproved = item.path.firstUnproved(from: item.index, records) {
                 given.contains($0)
             } ciphers: { header in
@@ -65,12 +70,16 @@ extension CKDatabase {
         let zone = zoneID.ringID
         var known = zones.allKnownKeys(zone)
         guard let place = known.first?.place else { return [] }
+        let ids = names.map { Tree(place: place, root: $0, kind: .isShared).id }
         for record in records {
-            guard let header = try? ValueHeader(of: record.system.stamp), header.kind == .isShared,
-                known.allSatisfy({ $0.ciphers(header).isEmpty }),
-                let root = names.first(where: { Tree(place: place, root: $0, kind: .isShared).id == header.treeID })
+            guard let header = try? ValueHeader(of: record.system.stamp),
+                known.allSatisfy({ $0.ciphers(header).isEmpty })
             else { continue }
+            let index = ids.firstIndex(of: header.treeID)
+            if header.kind == .isShared ? index == nil : databaseScope == .shared { continue }
             do throws(CKError) {
+                // A private tree's keys are its zone's.
+                let root = header.kind == .isShared ? index.map { names[$0] } ?? "" : ""
                 let ring = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
                 let keys = try await zones.keysForReading(ring, upTo: header.keyNumber, for: account, options)
                 if let keys { known.append(keys) }
@@ -94,5 +103,16 @@ extension ZoneTrees {
         for outgoing in zone.saves where outgoing.setsParent {
             learn(outgoing.name, parent: outgoing.sent.parent)
         }
+    }
+}
+
+extension Record {
+    /// The ids of the trees in which its values were encrypted.
+    fileprivate var treeIDs: Set<[UInt8]> {
+        Set(
+            fields.values.compactMap { value in
+                guard case .encrypted(let value) = value else { return nil }
+                return try? ValueHeader(of: value.bytes).treeID
+            })
     }
 }

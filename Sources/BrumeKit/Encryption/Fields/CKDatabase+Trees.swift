@@ -45,15 +45,10 @@ extension CKDatabase {
     func fetchParents(
         of names: [String], _ zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
-        var rest = names[...]
-        while !rest.isEmpty {
-            let part = Array(rest.prefix(Limits.itemsPerRequest))
-            rest = rest.dropFirst(part.count)
-            let records = try await fetchRaw(part, zoneID, desiredKeys: [], account, options)
-            account.encryptedZones.updateTrees(zoneID.ringID) { trees in
-                for name in part {
-                    if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
-                }
+        let records = try await fetchRaw(names, zoneID, desiredKeys: [], account, options)
+        account.encryptedZones.updateTrees(zoneID.ringID) { trees in
+            for name in names {
+                if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
             }
         }
     }
@@ -65,8 +60,12 @@ extension CKDatabase {
         _ options: CallOptions
     ) async throws(CKError) -> [String: Record] {
         var records: [String: Record] = [:]
-        var missing = names
-        while !missing.isEmpty {
+        var rest = names[...]
+        var missing: [String] = []
+        while !rest.isEmpty || !missing.isEmpty {
+            let part = rest.prefix(Limits.itemsPerRequest - missing.count)
+            rest = rest.dropFirst(part.count)
+            missing += part
             let request = FetchRecordsRequest(
                 database: try requestScope(),
                 zones: [FetchRecordsRequest.ZoneFetch(zone: zoneID.ringID.zoneID, names: missing)],
