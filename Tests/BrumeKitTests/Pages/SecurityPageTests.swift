@@ -56,16 +56,13 @@ struct SecurityPageTests {
                 }
             }
         }
-        // What the page says elsewhere: older values of a field are genuine, whose a guest's share is the URL says, and
-        // which record is below which the server.
+        // What the page says elsewhere: older values of a field are genuine, and whose a guest's share is the URL says.
         named["V", default: []].insert(
             "that are older than others of their record are read: they are genuine, and nothing says that newer ones "
                 + "exist"
         )
-        named["S", default: []].formUnion([
-            "that a stranger made in the owner's name are taken by a device of the guest's that never had the link",
-            "encrypt what is saved in a private record that the server shows below a shared one, and the owner reads it",
-        ])
+        named["S", default: []].insert(
+            "that a stranger made in the owner's name are taken by a device of the guest's that never had the link")
         for letter in ["V", "Z", "A", "S"] {
             for test in tests[letter] ?? [] where named[letter]?.contains(test) != true {
                 Issue.record("the page does not name: \(test)")

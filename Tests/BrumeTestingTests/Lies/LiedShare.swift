@@ -3,8 +3,8 @@ import CloudKit
 import Foundation
 import Testing
 
-/// A server on which Ada shares what is encrypted with Bob, who came by the share's link: a record with one below it,
-/// or a zone with the two in it. Eve takes part in nothing yet. The server lies to some of them.
+/// A server on which Ada shares what is encrypted with Bob, who is invited and came by the share's link: a record with
+/// one below it, or a zone with the two in it. Eve takes part in nothing yet. The server lies to some of them.
 struct LiedShare {
     enum Kind: CaseIterable, CustomTestStringConvertible {
         case record
@@ -52,7 +52,12 @@ struct LiedShare {
         let share =
             kind == .zone
             ? CKShare(recordZoneID: zone.zoneID) : CKShare(rootRecord: root, shareID: self.share)
-        share.publicPermission = .readWrite
+        // The link of a share for everybody opens its keys by itself.
+        for guest in [bob, eve] {
+            let participant = try await ada.container.shareParticipant(forUserRecordID: user(guest))
+            participant.permission = .readWrite
+            share.addParticipant(participant)
+        }
         _ = try await database.modifyRecords(saving: [root, share], deleting: [])
         try await save("item", by: ada)
     }
