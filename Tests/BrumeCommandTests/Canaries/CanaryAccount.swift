@@ -299,9 +299,9 @@ final class CanaryAccount {
     func takeKeys(of device: CKContainer, ring: ZoneRingID, _ name: String) async throws {
         let found = try await ZoneRingDriver(folders: KeyFolderAccess()).run(
             ZoneRingDriver.Look(goal: .read, ring: ring, asksServer: true), for: device.core.account, CallOptions())
-        guard let (ring, identity) = found else { throw TestFailure("a device has no keys of a ring") }
-        secrets.append(Canary("an identity's seed", bytes: identity.keys.seed.copyBytes()))
-        for (number, key) in ring.chain.keys(of: identity).keys {
+        guard let found else { throw TestFailure("a device has no keys of a ring") }
+        secrets.append(Canary("an identity's seed", bytes: found.identity.keys.seed.copyBytes()))
+        for (number, key) in found.ring.chain.keys(of: found.identity).keys {
             secrets.append(Canary("\(name) \(number)", bytes: key.copyBytes()))
         }
     }
