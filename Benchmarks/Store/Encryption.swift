@@ -20,9 +20,10 @@ enum Encryption {
         try values(records)
         try assets(megabytes: 64)
         try await calls(records)
+        try Rings.run()
     }
 
-    private static func report(_ title: String, _ unit: String, _ figures: [Double]) {
+    static func report(_ title: String, _ unit: String, _ figures: [Double]) {
         let sorted = figures.sorted()
         func text(_ figure: Double) -> String { String(Double(Int(figure * 100)) / 100) }
         print(

@@ -42,11 +42,35 @@ extension CanaryAccount {
         _ = try takeLink(of: fetched)
         try await takeKeys(of: owner, ring: tree, "a shared tree's key")
         try await fails { try await guest.sharedCloudDatabase.save(seen) }
+        try await shareForOne(owner, guest)
     }
 
-    /// The link's secret, and the text that hands it on.
-    private func takeLink(of share: CKShare) throws -> URL {
-        let url = try #require(share.url)
+    /// A record that is shared by a URL for one guest, who waits for a person, too.
+    private func shareForOne(_ owner: CKContainer, _ guest: CKContainer) async throws {
+        let database = owner.privateCloudDatabase
+        let root = page("a root for one guest")
+        try await database.save(root)
+        let share = CKShare(rootRecord: root)
+        let participants = [CKShare.Participant.oneTimeURLParticipant(), .oneTimeURLParticipant()]
+        for participant in participants { share.addParticipant(participant) }
+        _ = try await database.modifyRecords(saving: [root, share], deleting: [])
+        for participant in participants { _ = try take(try #require(share.oneTimeURL(for: participant.participantID))) }
+        let url = try #require(share.oneTimeURL(for: participants[0].participantID))
+        let bare = try #require(URL(string: String(url.absoluteString.prefix { $0 != "#" })))
+        let zoneID = try await guest.accept(try await guest.shareMetadata(for: bare)).recordID.zoneID
+        let people = try await database.encryptionPeople(ofShared: root.recordID)
+        try await database.giveEncryptionKeys(to: try await owner.trust(try #require(people.first)))
+        let seen = try await guest.sharedCloudDatabase.record(
+            for: CKRecord.ID(recordName: root.recordID.recordName, zoneID: zoneID))
+        readValues.append(try #require(seen.encryptedValues["secret"] as String?))
+        let tree = ZoneRingID(zone: zone.zoneID.zoneName, root: root.recordID.recordName)
+        try await takeKeys(of: owner, ring: tree, "the key of a root for one guest")
+    }
+
+    private func takeLink(of share: CKShare) throws -> URL { try take(try #require(share.url)) }
+
+    /// The secret of a link, and the text that hands it on.
+    private func take(_ url: URL) throws -> URL {
         let keys = try #require(url.fragment()?.split(separator: ".").dropFirst().first)
         // Behind the owner's hash, which is no secret.
         let text = String(keys.suffix(40))
