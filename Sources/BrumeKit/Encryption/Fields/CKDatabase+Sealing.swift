@@ -199,7 +199,9 @@ extension CKDatabase {
             // It may be shared by now, by another device.
             try await fetchParents(of: [root], zoneID, account, options)
         }
-        if zones.trees(zone).isShared(root) {
+        // A ring that is known stays in use while its root is not shared, or not yet: its guests, when they come, read it.
+        let isKnown = databaseScope == .private && zones.knownKeys(ZoneRingID(zone: zone.zone, root: root)) != nil
+        if zones.trees(zone).isShared(root) || isKnown && !root.isEmpty {
             let ring = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
             let keys = try await zones.keysForWriting(ring, isStale: isStale, for: account, options)
             if let keys { return keys }

@@ -86,9 +86,12 @@ struct RecordSealer {
         }
         outgoing.sealed = sent
         outgoing.sent.sends(sent, opened: moved)
-        // A parent that the app has not set is the server's word, which what is encrypted in the record bears out, or
-        // nothing contradicts: from now on the record says where it is.
-        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isSealedAnew, !isPerZone {
+        // A parent that the app has not set is the server's word. What is encrypted in the record already bears it out;
+        // where nothing is, a private tree shows it to nobody.
+        let isBorneOut = cipher.tree.kind == .isPrivate || !outgoing.treeIDs.isEmpty
+        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isSealedAnew && isBorneOut,
+            !isPerZone
+        {
             outgoing.stamp = record.stamp(parent: parent)
         }
     }
