@@ -46,6 +46,12 @@ package struct RingDraft: Sendable {
         endLinks(knownTo: users)
     }
 
+    /// Takes out all links, with none in their places.
+    package mutating func removeLinks() {
+        invitations = []
+        endedLinks = []
+    }
+
     /// Takes out what these members, or whoever has their old keys, may know: all links for many, those that they
     /// made, and, of the owner's keys, all.
     private mutating func endLinks(knownTo users: [String]) {

@@ -20,6 +20,8 @@ final class GuestDevice {
     var zone: RingKeys?
     /// Members whom the app has removed.
     var dropped: Set<String> = []
+    /// Whether the server shows that the share is for those alone who are invited.
+    var closesLinks = false
     /// Those whom a person takes in without a proof, as that person saw them.
     var approved: [String: KnownStatements] = [:]
 
@@ -59,7 +61,8 @@ final class GuestDevice {
                     goal: goal, place: RingPlace(owner: desk.owner, zone: desk.zone, root: desk.root), kept: kept,
                     identity: identity, people: Array(people.values), zone: zone, hasNewZoneKey: hasNewZoneKey,
                     dropped: dropped,
-                    approved: approved, asksServer: asksServer, hasNewestIdentity: true, encryptsAssets: false))
+                    approved: approved, closesLinks: closesLinks, asksServer: asksServer, hasNewestIdentity: true,
+                    encryptsAssets: false))
             switch try run(&machine) {
             case .ring(let ring): return ring
             case .again: continue

@@ -8,6 +8,8 @@ import Testing
 extension RingGuestTests {
     private func share(_ links: WantedLinks = WantedLinks(isOpen: true)) throws { try ada.run(.share(links)) }
 
+    private func wanted(_ ids: [UInt8]...) -> WantedLinks { WantedLinks(guests: Set(ids), staying: Set(ids)) }
+
     @Test("is read at once by a guest with an open link, who writes once they are taken in")
     func openLink() throws {
         try share()
@@ -68,7 +70,7 @@ extension RingGuestTests {
     @Test("has a link for each guest who is to have one, which the guest uses up, and which stays when another goes")
     func linksForOne() throws {
         let ids = ["first", "second", "third"].map { RingInvitation.id(ofParticipant: $0) }
-        try share(WantedLinks(guests: [ids[0], ids[1]]))
+        try share(wanted(ids[0], ids[1]))
         func link(_ id: [UInt8]) throws -> LinkFragment {
             let invitation = try #require(ada.kept.known?.chain.head.invitations.first { $0.id == id })
             let secret = try invitation.openSecret(as: ada.identity.keys)
@@ -87,10 +89,10 @@ extension RingGuestTests {
         try ada.run(.write)
         #expect(try eve.opened(old[0]) == nil)
         ada.dropped = [bob.user]
-        try share(WantedLinks(guests: [ids[1], ids[2]]))
+        try share(wanted(ids[1], ids[2]))
         ada.dropped = []
         #expect(try known() == [ids[1], ids[2]] && link(ids[1]).text == second.text)
-        try share(WantedLinks(guests: [ids[1], ids[2]], ended: [ids[1]]))
+        try share(wanted(ids[2]))
         #expect(try known() == [ids[2]])
         try eve.run(.join(second))
         try ada.run(.write)
@@ -98,5 +100,82 @@ extension RingGuestTests {
         try eve.run(.join(link(ids[2])))
         try ada.run(.write)
         #expect(try eve.opened(old[0]) == "one" && known().isEmpty)
+    }
+
+    private func ids(_ count: Int) -> [[UInt8]] { (0..<count).map { RingInvitation.id(ofParticipant: "\($0)") } }
+
+    private func link(_ id: [UInt8]) throws -> LinkFragment {
+        let invitation = try #require(ada.kept.known?.chain.head.invitations.first { $0.id == id })
+        let secret = try invitation.openSecret(as: ada.identity.keys)
+        return LinkFragment(ownersFirstStatement: ada.signed[0].statement.hash, secret: secret, title: nil)
+    }
+
+    @Test("takes in nobody by a link that ends with the same entry, nor two by one for a guest alone")
+    func endingLink() throws {
+        let ids = ids(2)
+        try share(WantedLinks(guests: Set(ids), staying: Set(ids)))
+        desk.participants = [bob.user, eve.user]
+        try eve.run(.join(link(ids[0])))
+        // The server has kept the proof until the owner ends the link, which may have been used up as far as it says.
+        try share(WantedLinks(guests: [ids[1]], staying: [ids[1]]))
+        #expect(try #require(ada.kept.known).chain.head.members.count == 1)
+        try ada.run(.admit)
+        #expect(try eve.opened(old[0]) == nil)
+        for guest in [bob, eve] { try guest.run(.join(link(ids[1]))) }
+        try ada.run(.admit)
+        let head = try #require(ada.kept.known).chain.head
+        #expect(head.members.count == 2 && head.invitations.allSatisfy { !$0.isForOneGuest })
+        #expect(try (bob.opened(old[0]) == nil) != (eve.opened(old[0]) == nil))
+        // Whoever came by the link of somebody who is removed goes.
+        try share(WantedLinks(removed: [ids[1]]))
+        #expect(try #require(ada.kept.known).chain.head.members.count == 1)
+    }
+
+    @Test("has a guest go however many links for one guest there are, also once the owner's keys were replaced")
+    func manyLinks() throws {
+        let ids = ids(KeyLimits.ringInvitationsMax + 3)
+        let wanted = WantedLinks(isOpen: true, guests: Set(ids), staying: Set(ids))
+        try share(wanted)
+        desk.participants = [bob.user, eve.user]
+        for guest in [bob, eve] { try guest.run(.join(ada.link())) }
+        try ada.run(.admit)
+        for (guest, renews) in [(bob, false), (eve, true)] {
+            if renews { try ada.replaceKeys() }
+            ada.dropped = [guest.user]
+            try share(wanted)
+            let head = try #require(ada.kept.known).chain.head
+            #expect(head.member(named: guest.user) == nil)
+            #expect(head.invitations.count == KeyLimits.ringInvitationsMax)
+        }
+    }
+
+    @Test("has no links and no guests once its share has ended, and a link again with the next one")
+    func endedLinks() throws {
+        let ids = ids(1)
+        try share(WantedLinks(isOpen: true, guests: Set(ids), staying: Set(ids)))
+        desk.participants = [bob.user, eve.user]
+        let open = try #require(try ada.link())
+        try bob.run(.join(open))
+        try share(WantedLinks(isEnd: true))
+        let head = try #require(ada.kept.known).chain.head
+        #expect(head.members.count == 1 && head.invitations.isEmpty)
+        let after = try #require(try ada.sealed("after"))
+        #expect(try bob.opened(after) == nil)
+        try share()
+        #expect(try ada.link() != nil && ada.link()?.text != open.text)
+    }
+
+    @Test("has its open link replaced by a closed one where the server shows that the share is for the invited alone")
+    func closedByAnother() throws {
+        try share()
+        desk.participants = [bob.user]
+        try bob.run(.join(ada.link()))
+        ada.closesLinks = true
+        try ada.run(.admit)
+        ada.closesLinks = false
+        #expect(try #require(ada.kept.known).chain.head.invitations.map(\.isOpen) == [false])
+        let count = desk.entries.count
+        try ada.run(.admit)
+        #expect(desk.entries.count == count)
     }
 }

@@ -30,6 +30,11 @@ extension CKDatabase {
                 }
             } catch {
                 if error.keepsFromAsking { throw error }
+                // Nobody is told that a share is for those alone who are invited while its link opens the keys.
+                guard !share.details.current.wantedLinks.isOpen, let ring = await ring(of: share, account) else {
+                    continue
+                }
+                if await account.encryptedZones.hasOpenLink(ring, for: account) { throw error }
             }
         }
     }
@@ -46,9 +51,7 @@ extension CKDatabase {
             guard let ring = await ring(of: share, account),
                 await account.encryptedZones.isKept(ring, for: account)
             else { continue }
-            var links = share.details.current.wantedLinks
-            links.ended = Set(removal.linksForOne.map { RingInvitation.id(ofParticipant: $0) })
-            try? await account.encryptedZones.share(ring, links, dropping: removal.users, for: account, options)
+            try? await account.encryptedZones.share(ring, removal.links, dropping: removal.users, for: account, options)
         }
         if ended.isEmpty { return }
         let hasShares = (try? await account.keyFolders.folder(of: account, options))?.hasShareRoots ?? false
@@ -66,11 +69,13 @@ extension CKDatabase {
         guard databaseScope == .private else { return }
         let zones = account.encryptedZones
         var shared: Set<ZoneRingID> = []
-        var shares: [String: (participants: Set<String>, changedMilliseconds: Int64)] = [:]
+        var shares: [String: (participants: Set<String>, isPrivate: Bool, changedMilliseconds: Int64)] = [:]
         for (zoneID, record) in records {
             if let details = record.shareDetails {
                 let accepted = details.participants.filter { $0.isAccepted && $0.role != .owner }
-                shares[record.system.name] = (Set(accepted.map(\.user)), record.system.modifiedMilliseconds)
+                shares[record.system.name] = (
+                    Set(accepted.map(\.user)), details.publicPermission == .none, record.system.modifiedMilliseconds
+                )
             }
             if record.system.name == CKRecordNameZoneWideShare {
                 shared.insert(zoneID.ringID)
@@ -96,7 +101,8 @@ extension CKDatabase {
             // The shares of many roots come with them, and say where somebody waits.
             if share == nil, lookCount > EncryptedZones.guestLooksMax { continue }
             do throws(CKError) {
-                try await zones.takeIn(ring, share?.participants, for: account, options)
+                try await zones.takeIn(
+                    ring, share?.participants, isPrivate: share?.isPrivate ?? false, for: account, options)
             } catch {
                 if error.keepsFromAsking { throw error }
             }
@@ -135,10 +141,10 @@ struct RemovedParticipants {
     let share: CKShare
     /// Those who had accepted, by their user record names.
     var users: Set<String>
-    /// Those who had not come yet, and for each of whom there was a URL, by their participant ids.
-    var linksForOne: Set<String> = []
+    /// The links that the share is to have without them.
+    var links = WantedLinks()
 
-    var isEmpty: Bool { users.isEmpty && linksForOne.isEmpty }
+    var isEmpty: Bool { users.isEmpty && links.removed.isEmpty }
 }
 
 extension CKShareState {
@@ -150,11 +156,13 @@ extension CKShareState {
             if let user = participant.userIdentity.userRecordID?.recordName { users.insert(user) }
         }
         users.subtract(blockedIdentities.compactMap(\.userIdentity.userName))
+        var links = wantedLinks
+        links.removed = Set(base.view.participants.map { RingInvitation.id(ofParticipant: $0.id) })
+            .subtracting(links.staying)
         return RemovedParticipants(
             share: share,
             users: Set(base.view.participants.filter { $0.isAccepted && $0.role != .owner }.map(\.user))
-                .subtracting(users),
-            linksForOne: Set(base.linksForOne).subtracting(linksForOne))
+                .subtracting(users), links: links)
     }
 
     /// The participants for whom there is a URL, or will be one with the next save, and who have not come yet: their
@@ -171,8 +179,10 @@ extension CKShareState {
 
     /// The links that the share's ring is to have. Where everybody who has the URL may take part nobody waits to read.
     var wantedLinks: WantedLinks {
-        WantedLinks(
-            isOpen: publicPermission != .none, guests: Set(linksForOne.map(RingInvitation.id(ofParticipant:))))
+        let staying = participants.filter { $0.stays(publicPermission) }.map(\.participantID)
+        return WantedLinks(
+            isOpen: publicPermission != .none, guests: Set(linksForOne.map(RingInvitation.id(ofParticipant:))),
+            staying: Set(staying.map(RingInvitation.id(ofParticipant:))))
     }
 }
 

@@ -23,15 +23,21 @@ extension EncryptedZones {
         }
     }
 
-    /// Has all guests go of what was shared, where it has a ring.
+    /// Has all guests and links go of what was shared, where it has a ring.
     ///
     /// - Throws: The same.
     func endShare(
         _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
         guard let head = try await driver.kept(ring, for: account).known?.chain.head else { return }
-        let guests = Set(head.members.filter { $0.role != .owner }.map(\.user))
-        if !guests.isEmpty { try await share(ring, dropping: guests, for: account, options) }
+        if head.members.count == 1, head.invitations.isEmpty { return }
+        try await share(ring, WantedLinks(isEnd: true), for: account, options)
+    }
+
+    /// Whether a link opens the keys of a ring by itself, as far as this device knows it.
+    func hasOpenLink(_ ring: ZoneRingID, for account: AccountBinding) async -> Bool {
+        let head = try? await driver.kept(ring, for: account).known?.chain.head
+        return head?.invitations.contains { !$0.isForOneGuest && $0.isOpen } ?? false
     }
 
     /// Asks for the keys of what the account takes part in since just now.
@@ -49,10 +55,13 @@ extension EncryptedZones {
     /// Takes those into a ring of the account's own who wait for that, and has those go who take part no more. The
     /// server is not asked where the members are those who take part. A device without keys does nothing.
     ///
-    /// - Parameter participants: As the server has just said; nil where it did not.
+    /// - Parameters:
+    ///   - participants: As the server has just said; nil where it did not.
+    ///   - isPrivate: Whether it is shared with those alone who are invited, by the same: then no link opens the keys.
     /// - Throws: The same.
     func takeIn(
-        _ ring: ZoneRingID, _ participants: Set<String>?, for account: AccountBinding, _ options: CallOptions
+        _ ring: ZoneRingID, _ participants: Set<String>?, isPrivate: Bool = false, for account: AccountBinding,
+        _ options: CallOptions
     ) async throws(CKError) {
         guard try await identity(for: account) != nil else { return }
         let known = try await driver.kept(ring, for: account).known
@@ -61,10 +70,12 @@ extension EncryptedZones {
         // Nobody makes a zone's keys by fetching.
         if ring.isOwnTree ? zone == nil : known == nil { return }
         let guests = Set((known?.chain.head.members ?? []).filter { $0.role != .owner }.map(\.user))
-        if let participants, participants == guests { return }
+        let closes = isPrivate && (known?.chain.head.invitations.contains { !$0.isForOneGuest && $0.isOpen } ?? false)
+        if let participants, participants == guests, !closes { return }
         let dropped = participants.map { guests.subtracting($0) } ?? []
         try await turns.run { () async throws(CKError) in
-            let look = ZoneRingDriver.Look(goal: .admit, ring: ring, asksServer: true, zone: zone, dropped: dropped)
+            let look = ZoneRingDriver.Look(
+                goal: .admit, ring: ring, asksServer: true, zone: zone, closesLinks: closes, dropped: dropped)
             _ = try await self.look(look, account, options)
         }
     }

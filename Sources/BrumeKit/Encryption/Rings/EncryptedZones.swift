@@ -15,8 +15,8 @@ final class EncryptedZones: Sendable {
         var shownMilliseconds: [ZoneRingID: Int64] = [:]
         var absence: Absence?
         var answers: [ZoneRingID: Answer] = [:]
-        /// The zones of which this device had kept no ring when the app was started.
-        var unkept: Set<ZoneRingID> = []
+        /// The zones of which this device has kept no ring, and until when that is believed.
+        var unkept: [ZoneRingID: UInt64] = [:]
         var isEnded = false
     }
 
@@ -258,21 +258,25 @@ final class EncryptedZones: Sendable {
         }
     }
 
-    /// Whether this device has used a zone's keys, also before the app was started. It looks at the disk once.
+    /// Whether this device has used a zone's keys, also before the app was started. It looks at the disk
+    /// every ten seconds at most.
     ///
     /// - Throws: What keeps from asking whose keys these are.
     func hasUsed(
         _ zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> Bool {
         if isInUse(zone) { return true }
-        if account.configuration.token == nil || state.withLock({ $0.unkept.contains(zone) }) { return false }
+        let now = account.configuration.clock.nowMilliseconds
+        if account.configuration.token == nil || state.withLock({ $0.unkept[zone].map { now < $0 } }) == true {
+            return false
+        }
         do throws(CKError) {
             _ = try await account.keyFolders.folder(of: account, options)
             if try await driver.kept(zone, for: account).known != nil { return true }
         } catch {
             if error.keepsFromAsking { throw error }
         }
-        state.withLock { _ = $0.unkept.insert(zone) }
+        state.withLock { $0.unkept[zone] = now &+ Self.absenceMilliseconds }
         return false
     }
 

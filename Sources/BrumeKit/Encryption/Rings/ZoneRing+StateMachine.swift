@@ -88,6 +88,8 @@ struct ZoneRingStateMachine: Sendable {
         var dropped: Set<String> = []
         /// Those whom a person takes in without a proof, by their user record names, as they were shown to that person.
         var approved: [String: KnownStatements] = [:]
+        /// Whether a link that opens the keys by itself is to go: what is shared is not for everybody any more.
+        var closesLinks = false
         /// Whether the server is asked even where what is kept would do.
         var asksServer: Bool
         /// Whether the server was asked for the account's statements just now.

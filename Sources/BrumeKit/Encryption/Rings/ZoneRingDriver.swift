@@ -19,6 +19,8 @@ struct ZoneRingDriver: Sendable {
         var zone: RingKeys?
         /// Whether a new key is wanted whatever the ring says.
         var wantsNewKey = false
+        /// Whether a link that opens the keys by itself is to go.
+        var closesLinks = false
         /// Members who are out, whatever the server says of the ring.
         var dropped: Set<String> = []
         /// Those whom a person takes in, by their user record names, as they were shown to that person.
@@ -61,7 +63,8 @@ struct ZoneRingDriver: Sendable {
                     goal: look.goal, place: place, kept: loaded.kept, identity: identity,
                     people: try await people.known(of: loaded.kept), zone: newZone ?? look.zone,
                     hasNewZoneKey: newZone != nil, wantsNewKey: look.wantsNewKey, dropped: look.dropped,
-                    approved: look.approved, asksServer: asksServer, hasNewestIdentity: hasNewestIdentity,
+                    approved: look.approved, closesLinks: look.closesLinks, asksServer: asksServer,
+                    hasNewestIdentity: hasNewestIdentity,
                     encryptsAssets: account.configuration.encryptsAssets))
             let run = Run(place: place, ring: look.ring, folder: folder, people: people, account, options)
             guard let (outcome, link) = try await self.run(machine, over: loaded.head, run) else { continue }

@@ -102,7 +102,7 @@ extension ZoneRingStateMachine {
     private func firstDraft() throws(EncryptionRefusal) -> RingDraft {
         let owner = RingMember(user: user, statementHash: identity.statement.hash, role: .owner)
         var draft = RingDraft(members: [owner])
-        _ = setLinks(of: &draft)
+        _ = addLinks(to: &draft, behind: nil)
         return draft
     }
 
@@ -114,21 +114,38 @@ extension ZoneRingStateMachine {
         var draft = RingDraft(after: head, statements: statements)
         // A member who has another device, and the same keys, is no reason.
         var isNeeded = !ring.isForWriting(by: identity) || head.members.contains(where: { isRenewed($0, in: head) })
-        let gone = head.members.filter { isOut($0, of: head) }.map(\.user)
+        let gone = goers(of: ring)
         if !gone.isEmpty {
             draft.drop(gone)
             isNeeded = true
         }
-        let links = draft.invitations
+        // Nobody comes in by a link that ends with this entry.
+        if endLinks(of: &draft) { isNeeded = true }
         for guest in news.guests where !draft.members.contains(where: { $0.user.hasBytes(of: guest.user) }) {
             guard draft.members.count < KeyLimits.ringMembersMax,
-                let member = admitted(guest, by: head, links) ?? approved(guest)
+                let member = admitted(guest, by: head, draft.invitations) ?? approved(guest)
             else { continue }
             draft.admit(member)
             isNeeded = true
         }
-        if setLinks(of: &draft) { isNeeded = true }
+        if addLinks(to: &draft, behind: head) { isNeeded = true }
         return isNeeded || start.wantsNewKey && !hasMadeEntry ? draft : nil
+    }
+
+    /// The members who are to go.
+    private func goers(of ring: KnownRing) -> [String] {
+        let head = ring.chain.head
+        guard case .share(let wanted) = start.goal, isOwn else {
+            return head.members.filter { isOut($0, of: head) }.map(\.user)
+        }
+        if wanted.isEnd { return head.members.filter { $0.role != .owner }.map(\.user) }
+        var joined: Set<String> = []
+        if !wanted.removed.isEmpty {
+            for member in ring.chain.entries.flatMap(\.entry.members) {
+                if let id = member.joining?.invitationID, wanted.removed.contains(id) { joined.insert(member.user) }
+            }
+        }
+        return head.members.filter { isOut($0, of: head) || joined.contains($0.user) && $0.role != .owner }.map(\.user)
     }
 
     /// Whether a member is to go: they take part no more, or began anew with keys that nobody has proved.
@@ -173,7 +190,8 @@ extension ZoneRingStateMachine {
         do throws(EncryptionRefusal) {
             var draft = draft
             try replaceLinks(of: &draft)
-            _ = setLinks(of: &draft)
+            _ = endLinks(of: &draft)
+            _ = addLinks(to: &draft, behind: ring.chain.head)
             return send(try author.next(after: ring.chain, keys: ring.chain.keys(of: identity), draft))
         } catch {
             return fail(.full)
@@ -235,29 +253,55 @@ extension ZoneRingStateMachine {
             owner: owner, author: user, authorKeys: isOwn ? nil : identity.keys.publicKeys)
     }
 
-    /// Makes the links that the owner wants, one for many among them, and takes out those that are to end. Beyond as
-    /// many as an entry has room for there are none.
+    /// Takes out the links that are to end.
     ///
-    /// - Returns: Whether anything changed.
-    private func setLinks(of draft: inout RingDraft) -> Bool {
-        guard case .share(let wanted) = start.goal, isOwn else { return false }
+    /// - Returns: Whether there were any.
+    private func endLinks(of draft: inout RingDraft) -> Bool {
+        guard isOwn else { return false }
         let count = draft.invitations.count
-        draft.invitations.removeAll { link in
-            link.isForOneGuest ? wanted.ended.contains(link.id) : link.isOpen != wanted.isOpen
+        switch start.goal {
+        case .share(let wanted) where wanted.isEnd: draft.removeLinks()
+        case .share(let wanted):
+            draft.invitations.removeAll { link in
+                link.isForOneGuest
+                    ? link.maker.hasBytes(of: user) && !wanted.staying.contains(link.id) : link.isOpen != wanted.isOpen
+            }
+        case .admit where start.closesLinks: draft.invitations.removeAll { $0.isOpen && !$0.isForOneGuest }
+        default: break
         }
-        var isChanged = draft.invitations.count != count
-        func add(_ id: [UInt8]?) {
-            guard draft.invitations.count < KeyLimits.ringInvitationsMax,
+        return draft.invitations.count != count
+    }
+
+    /// Adds the links that the owner wants, and there are not, one for many among them. Beyond as many as an entry has
+    /// room for there are none.
+    ///
+    /// - Parameter head: The entry before; nil for the first. What it lists comes again with the one after the next at
+    ///   the earliest.
+    /// - Returns: Whether there were any.
+    private func addLinks(to draft: inout RingDraft, behind head: RingEntry?) -> Bool {
+        guard isOwn else { return false }
+        var isChanged = false
+        func add(_ id: [UInt8]?, isOpen: Bool) {
+            guard draft.invitations.count + draft.endedLinks.count < KeyLimits.ringInvitationsMax,
                 let link = try? RingInvitation.make(
                     id: id, maker: user, makerKeys: nil, owner: identity.keys.publicKeys, role: .writer,
-                    isForOneGuest: id != nil, isOpen: id == nil && wanted.isOpen, secret: LinkSecret())
+                    isForOneGuest: id != nil, isOpen: isOpen, secret: LinkSecret())
             else { return }
             draft.invitations.append(link)
             isChanged = true
         }
-        if draft.invitations.allSatisfy(\.isForOneGuest), draft.endedLinks.isEmpty { add(nil) }
-        let new = wanted.guests.subtracting(wanted.ended).subtracting(draft.invitations.map(\.id))
-        for id in new.sorted(by: { $0.lexicographicallyPrecedes($1) }) { add(id) }
+        let hasNone = draft.invitations.allSatisfy(\.isForOneGuest) && draft.endedLinks.isEmpty
+        switch start.goal {
+        case .share(let wanted) where !wanted.isEnd:
+            if hasNone { add(nil, isOpen: wanted.isOpen) }
+            let listed = Set((head?.invitations ?? []).map(\.id) + draft.invitations.map(\.id))
+            for id in wanted.guests.subtracting(listed).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+                add(id, isOpen: false)
+            }
+        case .admit where start.closesLinks && head?.invitations.contains { !$0.isForOneGuest && $0.isOpen } == true:
+            if hasNone { add(nil, isOpen: false) }
+        default: break
+        }
         return isChanged
     }
 
