@@ -199,7 +199,7 @@ extension CKDatabase {
             // It may be shared by now, by another device.
             try await fetchParents(of: [root], zoneID, account, options)
         }
-        // A ring that is known stays in use while its root is not shared, or not yet: its guests, when they come, read it.
+        // A ring that is known stays in use while its root is not shared, or not yet: guests read it when they come.
         let isKnown = databaseScope == .private && zones.knownKeys(ZoneRingID(zone: zone.zone, root: root)) != nil
         if zones.trees(zone).isShared(root) || isKnown && !root.isEmpty {
             let ring = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
