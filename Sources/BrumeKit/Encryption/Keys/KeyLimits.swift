@@ -16,6 +16,8 @@ enum KeyLimits {
     static let devicesMax = 64
     /// Entries of a ring, as the format has it.
     static let ringEntriesMax = 16_384
+    /// Keys of a zone of which each is made for a shared tree's ring: the rest are for devices and members who go.
+    static let zoneKeysForTreesMax: UInt32 = 12_288
     /// Bytes of all entries of a ring, as the format has it.
     static let ringBytesMax = 64 * 1024 * 1024
     /// Branches of a ring that the owner ended, which a device keeps.
