@@ -138,13 +138,20 @@ extension EncryptedSharesTests {
         card.encryptedValues["text"] = "card"
         try await database.save(card)
         let share = CKShare(rootRecord: records[1])
-        share.publicPermission = .readOnly
+        share.publicPermission = .readWrite
         _ = try await database.modifyRecords(saving: [records[1], share], deleting: [])
         let zoneID = try await accept(try #require(share.url), by: bob)
         try await handOutKeys(records[1].recordID, by: ada)
-        card.encryptedValues["text"] = "ours"
-        try await database.save(card)
-        #expect(try await text(CKRecord.ID(recordName: "card", zoneID: zoneID), on: bob) == "ours")
+        // What is of a tree that a guest's device does not know says nothing there.
+        let closed = try await bob.sharedCloudDatabase.record(for: CKRecord.ID(recordName: "card", zoneID: zoneID))
+        #expect(closed.unreadableFields == ["text": .keyMissing])
+        closed.encryptedValues["title"] = "theirs"
+        try await bob.sharedCloudDatabase.save(closed)
+        let id = CKRecord.ID(recordName: "card", zoneID: zoneID)
+        let whole = try await database.record(for: card.recordID)
+        whole.encryptedValues["text"] = "ours"
+        try await database.save(whole)
+        #expect(try await text(id, on: bob) == "ours")
     }
 
     @Test("are encrypted for guests below a record that a device with the keys has put into their tree")
