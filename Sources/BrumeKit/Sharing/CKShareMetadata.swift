@@ -30,6 +30,9 @@ public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     /// The keys that were in the URL. Only in memory: archives don't have them.
     let link: LinkFragment?
 
+    /// Whether the URL that was asked about hands out the share's keys.
+    package var hasKeys: Bool { link != nil }
+
     init(
         containerIdentifier: String, share: CKShare, hierarchicalRootRecordID: CKRecord.ID?, rootRecord: CKRecord?,
         participantRole: CKShare.ParticipantRole, participantStatus: CKShare.ParticipantAcceptanceStatus,

@@ -18,7 +18,7 @@ extension CommitHistory {
         var chains: [String: UInt32] = [:]
         /// How often users went back to an earlier chain since the last entry of any of the rings.
         var selections: [String: Int] = [:]
-        /// Who asks to be taken in, by ring and user.
+        /// Requests of guests to be taken in, by ring and user.
         var guests: [String: [String: RingGuest]] = [:]
 
         func chainCount(of user: String) -> UInt32 { (statements[user] ?? []).map(\.chain).max() ?? 0 }

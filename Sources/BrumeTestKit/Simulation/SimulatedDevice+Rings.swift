@@ -16,8 +16,8 @@ struct ToldRing {
     let state: CommitHistory.State
 }
 
-/// Who has keys of an account's zones and of what is shared in them: devices of members make entries, behind the last
-/// one that they were told of.
+/// The keys of an account's zones and of what is shared in them, and who has them: devices of members make entries,
+/// behind the last one that they were told of.
 extension SimulatedDevice {
     /// Fetches a ring of one of the account's own zones, and mostly makes the next entry.
     ///

@@ -82,7 +82,8 @@ enum KeyCommands {
                 takes --yes: first find out from the operator what happened. What this device knows is still read.
                 """,
                 """
-                Where those of another user are others: brume key people, and brume key compare. Where the account's own keys are others, a device that has them lets this one in: brume key enrol.
+                Where another user has other keys than this device knows: brume key people, and brume key compare. \
+                Where the account's own keys are others, a device that has them lets this one in: brume key enrol.
                 """, CommandOptions.clientNote,
             ], examples: ["brume key trust Notes"], body: .asynchronous(trust)),
         CommandDefinition(

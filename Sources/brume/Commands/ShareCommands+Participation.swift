@@ -70,7 +70,7 @@ extension ShareCommands {
         } else {
             for line in ShareText.acceptedLines(share, root: root) { Terminal.print(line) }
         }
-        if url.fragment?.hasPrefix("1.") != true, try await container.encryptionStatus() != .notSetUp {
+        if !metadata.hasKeys, try await container.encryptionStatus() != .notSetUp {
             Terminal.printError(
                 "brume: this URL has no encryption keys; where the share has some, its owner gives them to this account "
                     + "with brume key give")

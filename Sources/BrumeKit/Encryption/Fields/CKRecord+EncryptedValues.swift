@@ -13,9 +13,9 @@ extension CKRecord {
     /// device that does not have them such a save fails with `accountTemporarilyUnavailable`, and what is fetched is in
     /// ``unreadableFields``. No query finds a record by them, and no push carries them.
     ///
-    /// Differs from CloudKit: participants of a share get its keys by its whole URL, from a device of the owner's;
-    /// until then a save of one fails with `accountTemporarilyUnavailable`. In the public database they are refused
-    /// (`invalidArguments`), as CloudKit has it.
+    /// Differs from CloudKit: participants of a share get its keys from a device of the owner's, by its whole URL or
+    /// where the owner decides so; until then a save of one fails with `accountTemporarilyUnavailable`. In the public
+    /// database they are refused (`invalidArguments`), as CloudKit has it.
     public var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 }
 

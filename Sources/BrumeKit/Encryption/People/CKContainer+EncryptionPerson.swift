@@ -22,7 +22,7 @@ extension CKContainer {
             case changed
         }
 
-        /// Whose keys they are, by the server's word.
+        /// The user whom the server names for the keys.
         public let userRecordID: CKRecord.ID
         /// How this device knows the keys.
         public internal(set) var standing: Standing
