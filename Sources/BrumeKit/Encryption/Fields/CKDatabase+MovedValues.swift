@@ -42,7 +42,7 @@ extension CKDatabase {
             let opened = opener.open(record, in: zone.id)
             let edits = Set(outgoing.sent.encrypted.edits.keys).union(outgoing.sent.edits.keys)
             for case (let key, .encrypted(let value)) in record.fields where !edits.contains(key) {
-                if let header = try? ValueHeader(of: value.bytes), header.treeID == tree.id { continue }
+                if value.header?.treeID == tree.id { continue }
                 // What the app has seen of this version counts, and no older value that the server shows by now.
                 let own = outgoing.sent.encrypted
                 if let known = own.values[key], own.sealed[key] != nil {

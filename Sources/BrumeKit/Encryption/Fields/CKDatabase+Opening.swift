@@ -173,25 +173,16 @@ extension Record {
 
     /// The ids of the shared trees that its encrypted values name.
     fileprivate var sharedTreeIDs: Set<[UInt8]> {
-        var ids: Set<[UInt8]> = []
-        for case .encrypted(let value) in fields.values {
-            if let header = try? ValueHeader(of: value.bytes), header.kind == .isShared { ids.insert(header.treeID) }
-        }
-        return ids
+        Set(valueHeaders.lazy.filter { $0.kind == .isShared }.map(\.treeID))
     }
 
     /// The numbers of the newest keys that its encrypted values name, of private trees and of shared ones; 0 where none
     /// can be read.
     fileprivate var newestKeyNumbers: (isPrivate: UInt32, isShared: UInt32) {
-        var newest: (isPrivate: UInt32, isShared: UInt32) = (0, 0)
-        for case .encrypted(let value) in fields.values {
-            guard let header = try? ValueHeader(of: value.bytes) else { continue }
-            switch header.kind {
-            case .isPrivate: newest.isPrivate = max(newest.isPrivate, header.keyNumber)
-            case .isShared: newest.isShared = max(newest.isShared, header.keyNumber)
-            }
+        func newest(_ kind: Tree.Kind) -> UInt32 {
+            valueHeaders.lazy.filter { $0.kind == kind }.map(\.keyNumber).max() ?? 0
         }
-        return newest
+        return (newest(.isPrivate), newest(.isShared))
     }
 }
 

@@ -200,9 +200,8 @@ extension CKDatabase {
             try await fetchParents(of: [root], zoneID, account, options)
         }
         // A ring that is known stays in use while its root is not shared, or not yet: guests read it when they come.
-        let isKnown = databaseScope == .private && zones.knownKeys(ZoneRingID(zone: zone.zone, root: root)) != nil
-        if zones.trees(zone).isShared(root) || isKnown && !root.isEmpty {
-            let ring = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
+        let ring = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
+        if zones.trees(zone).isShared(root) || ring.isOwnTree && zones.knownKeys(ring) != nil {
             let keys = try await zones.keysForWriting(ring, isStale: isStale, for: account, options)
             if let keys { return keys }
         }

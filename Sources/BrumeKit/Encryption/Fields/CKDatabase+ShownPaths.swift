@@ -18,6 +18,7 @@ extension CKDatabase {
         var trees = zones.trees(zone.id.ringID)
         trees.learnParents(of: zone)
         let given = Set(zone.saves.filter(\.setsParent).map(\.name))
+        let knownRoots = databaseScope == .shared ? zones.knownRoots(zone.id.ringID) : []
         var doubtful: [(name: String, root: String, path: ShownPath, index: Int, above: [String])] = []
         for place in places {
             let outgoing = zone.saves[place]
@@ -25,12 +26,11 @@ extension CKDatabase {
             guard let root = roots[name], root != name else { continue }
             let tree = sealer.tree(root: root)
             guard tree.kind == .isShared else { continue }
-            var ids = outgoing.treeIDs.union(moving[name]?.treeIDs ?? [])
+            var ids = outgoing.treeIDs.union((moving[name]?.valueHeaders ?? []).map(\.treeID))
             if ids.isSubset(of: [tree.id]) { continue }
             let above = trees.path(of: name, parent: outgoing.sent.parent)
             if databaseScope == .shared {
-                let known = zones.allKnownKeys(zone.id.ringID).compactMap(\.ring.root)
-                ids.formIntersection(known.map { Tree(place: tree.place, root: $0, kind: .isShared).id })
+                ids.formIntersection(knownRoots.map { Tree(place: tree.place, root: $0, kind: .isShared).id })
             }
             // Where the root is further up than is looked, or the server has just shown another path, nothing bears it
             // out.
@@ -103,16 +103,5 @@ extension ZoneTrees {
         for outgoing in zone.saves where outgoing.setsParent {
             learn(outgoing.name, parent: outgoing.sent.parent)
         }
-    }
-}
-
-extension Record {
-    /// The ids of the trees in which its values were encrypted.
-    fileprivate var treeIDs: Set<[UInt8]> {
-        Set(
-            fields.values.compactMap { value in
-                guard case .encrypted(let value) = value else { return nil }
-                return try? ValueHeader(of: value.bytes).treeID
-            })
     }
 }

@@ -23,7 +23,7 @@ struct EncryptedFields: Sendable {
 
     /// The ids of the trees in which what the server has was encrypted, as far as is known.
     var treeIDs: Set<[UInt8]> {
-        formerTreeIDs.union(sealed.values.compactMap { try? ValueHeader(of: $0.bytes).treeID })
+        formerTreeIDs.union(sealed.values.compactMap(\.header?.treeID))
     }
 
     /// Those of an answer.

@@ -46,7 +46,7 @@ struct RecordSealer {
             var plain = coder.encode(value)
             defer { Sodium.wipe(&plain) }
             // Equal is what has the same bytes: texts that only look alike are others.
-            if let same = fields.sealed[key], (try? ValueHeader(of: same.bytes)) == cipher.header,
+            if let same = fields.sealed[key], same.header == cipher.header,
                 let former = outgoing.sent.base?.encrypted.values[key], coder.encode(former) == plain
             {
                 return same
@@ -64,7 +64,7 @@ struct RecordSealer {
             let versions = [fields, outgoing.sent.base?.encrypted].compactMap(\.self)
             for case let same? in versions.map({ $0.unreadable[key] == nil ? $0.sealed[key] : nil })
             where same.kind == kind && same.assets == value.assets
-                && (try? ValueHeader(of: same.bytes)) == cipher.header
+                && same.header == cipher.header
             {
                 return EncryptedValue(kind, same.bytes, assets: assets)
             }
