@@ -6,6 +6,9 @@ extension RingEntry {
         invitations.first { $0.keys == link.pairs.publicKeys }
     }
 
+    /// Whether the link for many opens the keys by itself.
+    package var hasOpenLinkForMany: Bool { invitations.contains { $0.isOpen && !$0.isForOneGuest } }
+
     /// A guest as a member of the next entry, with whose rules it agrees.
     ///
     /// - Parameters:

@@ -21,9 +21,7 @@ extension CKDatabase {
     public func encryptionPeople(
         ofShared rootRecordID: CKRecord.ID
     ) async throws(CKError) -> [CKContainer.EncryptionPerson] {
-        var ring = rootRecordID.zoneID.ringID
-        ring.root = rootRecordID.recordName
-        return try await encryptionPeople(ring, in: rootRecordID.zoneID)
+        try await encryptionPeople(rootRecordID.treeRingID, in: rootRecordID.zoneID)
     }
 
     /// Brume's addition: the same for a zone that is shared as a whole.

@@ -29,9 +29,7 @@ extension CKDatabase {
     /// zone's.
     @discardableResult
     public func acceptEncryptionKeys(ofShared rootRecordID: CKRecord.ID) async throws(CKError) -> Bool {
-        var ring = rootRecordID.zoneID.ringID
-        ring.root = rootRecordID.recordName
-        return try await acceptEncryptionKeys(ring, in: rootRecordID.zoneID)
+        try await acceptEncryptionKeys(rootRecordID.treeRingID, in: rootRecordID.zoneID)
     }
 
     private func acceptEncryptionKeys(

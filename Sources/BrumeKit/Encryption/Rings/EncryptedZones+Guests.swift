@@ -8,19 +8,25 @@ extension EncryptedZones {
     /// Makes a ring of what is shared, or a link in it, for guests; and has members go who are out.
     ///
     /// - Parameters:
-    ///   - links: Those that the share is to have beside the one for many.
+    ///   - links: Those that the share is to have: all others end.
     ///   - dropped: Members who go, by their user record names.
     /// - Throws: The same as ``keysForWriting(_:isStale:for:_:)``.
     func share(
-        _ ring: ZoneRingID, _ links: WantedLinks = WantedLinks(), dropping dropped: Set<String> = [],
-        for account: AccountBinding, _ options: CallOptions
+        _ ring: ZoneRingID, _ links: WantedLinks, dropping dropped: Set<String> = [], for account: AccountBinding,
+        _ options: CallOptions
     ) async throws(CKError) {
-        let zone = try await keysForWriting(zone: ring.zone, for: account, options)
-        try await turns.run { () async throws(CKError) in
-            let look = ZoneRingDriver.Look(
-                goal: .share(links), ring: ring, asksServer: true, zone: zone, dropped: dropped)
-            _ = try await self.look(look, account, options)
-        }
+        try await lookAtOwn(
+            ZoneRingDriver.Look(goal: .share(links), ring: ring, asksServer: true, dropped: dropped), account, options)
+    }
+
+    /// Looks at a ring of the account's own, with the keys of its zone, which are made where there are none.
+    func lookAtOwn(
+        _ look: ZoneRingDriver.Look, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        var look = look
+        look.zone = try await keysForWriting(zone: look.ring.zone, for: account, options)
+        let whole = look
+        try await turns.run { () async throws(CKError) in _ = try await self.look(whole, account, options) }
     }
 
     /// Has all guests and links go of what was shared, where it has a ring.
@@ -36,8 +42,7 @@ extension EncryptedZones {
 
     /// Whether a link opens the keys of a ring by itself, as far as this device knows it.
     func hasOpenLink(_ ring: ZoneRingID, for account: AccountBinding) async -> Bool {
-        let head = try? await driver.kept(ring, for: account).known?.chain.head
-        return head?.invitations.contains { !$0.isForOneGuest && $0.isOpen } ?? false
+        (try? await driver.kept(ring, for: account))?.known?.chain.head.hasOpenLinkForMany ?? false
     }
 
     /// Asks for the keys of what the account takes part in since just now.
@@ -70,7 +75,7 @@ extension EncryptedZones {
         // Nobody makes a zone's keys by fetching.
         if ring.isOwnTree ? zone == nil : known == nil { return }
         let guests = Set((known?.chain.head.members ?? []).filter { $0.role != .owner }.map(\.user))
-        let closes = isPrivate && (known?.chain.head.invitations.contains { !$0.isForOneGuest && $0.isOpen } ?? false)
+        let closes = isPrivate && known?.chain.head.hasOpenLinkForMany == true
         if let participants, participants == guests, !closes { return }
         let dropped = participants.map { guests.subtracting($0) } ?? []
         try await turns.run { () async throws(CKError) in

@@ -26,7 +26,7 @@ extension EncryptedZones {
         }
         let people = try await driver.people(ring, for: account, options)
         guard let own = try await people.own() else { throw AccountKeysFailure.notSetUp.error }
-        // Of the account's own rings this device knows the members better than the server says.
+        // This device knows the members of the account's own rings better than the server says.
         let known = ring.owner.isEmpty ? try await driver.kept(ring, for: account).known?.chain.head : nil
         return (own, try await people.shown(known))
     }
@@ -38,16 +38,15 @@ extension EncryptedZones {
     func giveKeys(
         to person: ShownPerson, _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> Bool {
-        let zone = ring.isOwnTree ? try await keysForWriting(zone: ring.zone, for: account, options) : nil
-        try await turns.run { () async throws(CKError) in
-            let look = ZoneRingDriver.Look(
-                goal: .admit, ring: ring, asksServer: true, zone: zone, approved: [person.user: person.statements])
-            _ = try await self.look(look, account, options)
-        }
-        let member = try await driver.kept(ring, for: account).known?.chain.head.member(named: person.user)
-        guard let member, let statement = person.statements.chain.statement(of: member.statementHash) else {
-            let count = try await driver.kept(ring, for: account).known?.chain.head.members.count ?? 0
-            if count >= KeyLimits.ringMembersMax { throw ZoneRingFailure.full.error(ring) }
+        try await lookAtOwn(
+            ZoneRingDriver.Look(
+                goal: .admit, ring: ring, asksServer: true, approved: [person.user: person.statements]),
+            account, options)
+        guard let head = try await driver.kept(ring, for: account).known?.chain.head else { return false }
+        guard let member = head.member(named: person.user),
+            let statement = person.statements.chain.statement(of: member.statementHash)
+        else {
+            if head.members.count >= KeyLimits.ringMembersMax { throw ZoneRingFailure.full.error(ring) }
             return false
         }
         return statement.keys == person.statements.chain.last.keys
@@ -66,11 +65,7 @@ extension EncryptedZones {
             let member = try await driver.kept(ring, for: account).known?.chain.head.member(named: person.user),
             person.statements.chain.statement(of: member.statementHash) == nil
         else { return }
-        let zone = ring.isOwnTree ? try await keysForWriting(zone: ring.zone, for: account, options) : nil
-        try await turns.run { () async throws(CKError) in
-            let look = ZoneRingDriver.Look(
-                goal: .admit, ring: ring, asksServer: true, zone: zone, dropped: [person.user])
-            _ = try await self.look(look, account, options)
-        }
+        try await lookAtOwn(
+            ZoneRingDriver.Look(goal: .admit, ring: ring, asksServer: true, dropped: [person.user]), account, options)
     }
 }

@@ -1,22 +1,6 @@
 internal import BrumeEncryption
 internal import BrumeModel
 
-/// Somebody whose keys a server shows beside a ring, for a person to decide about.
-struct ShownPerson: Hashable, Sendable {
-    /// As the server shows them; nothing of this is kept.
-    let statements: KnownStatements
-    /// How this device knows these keys; nil where it does not.
-    let trust: KnownStatements.Trust?
-    /// Whether this device knows other keys of the user.
-    let isOther: Bool
-    /// Whether the ring's last entry names the user.
-    let isMember: Bool
-    /// Whether the user waits to be taken in.
-    let isWaiting: Bool
-
-    var user: String { statements.chain.last.scope.account }
-}
-
 /// What a person decides about the keys of others.
 extension RingPeople {
     /// The ring's owner, its members and those who wait, but the account itself, in the order of their names. Whose
@@ -27,7 +11,7 @@ extension RingPeople {
     func shown(_ known: RingEntry?) async throws(CKError) -> [ShownPerson] {
         let (last, news) = try await lastEntry()
         guard let head = known ?? last else { return [] }
-        // Of who waits, and of a member who has other keys by now, those that they have now.
+        // The keys of those who wait, and of members who have other ones by now, are those that they have now.
         var hashes: [String: [UInt8]?] = [:]
         for member in head.members {
             hashes.updateValue(news.renewed.contains(member.user) ? nil : member.statementHash, forKey: member.user)

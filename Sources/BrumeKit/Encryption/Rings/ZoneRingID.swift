@@ -26,6 +26,11 @@ struct ZoneRingID: Hashable, Sendable {
     }
 }
 
+extension CKRecord.ID {
+    /// The ring of the tree whose root the record is.
+    var treeRingID: ZoneRingID { ZoneRingID(owner: zoneID.ringID.owner, zone: zoneID.zoneName, root: recordName) }
+}
+
 extension CKRecordZone.ID {
     /// The zone's own ring.
     var ringID: ZoneRingID {

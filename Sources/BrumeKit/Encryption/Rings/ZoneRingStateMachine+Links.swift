@@ -56,7 +56,7 @@ extension ZoneRingStateMachine {
             for id in wanted.guests.subtracting(listed).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 add(id, isOpen: false)
             }
-        case .admit where start.closesLinks && head?.invitations.contains { !$0.isForOneGuest && $0.isOpen } == true:
+        case .admit where start.closesLinks && head?.hasOpenLinkForMany == true:
             if hasNone { add(nil, isOpen: false) }
         default: break
         }
