@@ -185,5 +185,9 @@ extension RingGuestTests {
         desk.refusesGuests = true
         #expect(try bob.run(.read) != nil && desk.guests.isEmpty)
         #expect(bob.failure(.join(nil)) == .busy)
+        // A server that keeps nothing more may be read from, and one that is away may not.
+        let codes: [CKError.Code] = [.serviceUnavailable, .quotaExceeded, .limitExceeded, .permissionFailure]
+        #expect(codes.allSatisfy { !CKError($0).keepsFromReading })
+        #expect(CKError(.networkUnavailable).keepsFromReading && CKError(.operationCancelled).keepsFromReading)
     }
 }

@@ -266,4 +266,7 @@ extension CKError {
     var keepsFromAsking: Bool {
         isOfEveryRequest && code != .accountTemporarilyUnavailable && code != .incompatibleVersion
     }
+
+    /// Whether the server can't even be read from, where it was to keep something: one whose disk is full answers.
+    var keepsFromReading: Bool { keepsFromAsking && code != .serviceUnavailable }
 }

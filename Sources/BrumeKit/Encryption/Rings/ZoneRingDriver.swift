@@ -166,10 +166,7 @@ struct ZoneRingDriver: Sendable {
                     isTaken = try await join(invitationID: invitationID, proof: proof, run)
                 } catch {
                     // Nobody has asked for more than to read.
-                    // A full disk keeps a server from taking anything, and not from answering.
-                    guard machine.isUnasked, !error.keepsFromAsking || error.code == .serviceUnavailable else {
-                        throw error
-                    }
+                    guard machine.isUnasked, !error.keepsFromReading else { throw error }
                 }
                 action = machine.joined(isTaken)
             case .keep(let kept):
