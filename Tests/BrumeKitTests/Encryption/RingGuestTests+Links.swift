@@ -155,12 +155,14 @@ extension RingGuestTests {
         try share(WantedLinks(isOpen: true, guests: Set(ids), staying: Set(ids)))
         desk.participants = [bob.user, eve.user]
         let open = try #require(try ada.link())
-        try bob.run(.join(open))
+        for guest in [bob, eve] { try guest.run(.join(open)) }
+        try ada.run(.admit)
+        #expect(try #require(ada.kept.known).chain.head.members.count == 3)
         try share(WantedLinks(isEnd: true))
         let head = try #require(ada.kept.known).chain.head
         #expect(head.members.count == 1 && head.invitations.isEmpty)
         let after = try #require(try ada.sealed("after"))
-        #expect(try bob.opened(after) == nil)
+        #expect(try bob.opened(after) == nil && eve.opened(after) == nil)
         try share()
         #expect(try ada.link() != nil && ada.link()?.text != open.text)
     }

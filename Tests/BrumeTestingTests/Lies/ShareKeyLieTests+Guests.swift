@@ -155,4 +155,27 @@ extension ShareKeyLieTests {
             try await share.isWhole(by: [share.eve, share.ada])
         }
     }
+
+    @Test(
+        "are open to nobody by themselves in a private share, which is not saved where the server keeps the open link",
+        arguments: LiedShare.Kind.allCases)
+    func openLink(kind: LiedShare.Kind) async throws {
+        try await LiedShare.run(kind) { share in
+            let open = try await share.handOut()
+            for participant in open.participants where participant.role != .owner {
+                open.removeParticipant(participant)
+            }
+            open.publicPermission = .readWrite
+            try await share.ada.privateCloudDatabase.save(open)
+            let lie = try await share.server.lie(
+                .showsKeys(of: share.shared(for: share.ada), upTo: share.firstNumber), to: share.ada)
+            open.publicPermission = .none
+            #expect(await failure { try await share.ada.privateCloudDatabase.save(open) } != nil)
+            #expect(try await share.handOut().publicPermission == .readWrite)
+            lie.remove()
+            let again = try await share.handOut()
+            again.publicPermission = .none
+            try await share.ada.privateCloudDatabase.save(again)
+        }
+    }
 }
