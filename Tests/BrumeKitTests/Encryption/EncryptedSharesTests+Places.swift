@@ -9,7 +9,7 @@ import Testing
 /// Records that are shown in shared trees, and what bears that out.
 extension EncryptedSharesTests {
     /// Ada has shared a root with Bob, and has a private diary with a note below it.
-    private struct Diary {
+    struct Diary {
         let root: CKRecord
         let diary: CKRecord
         let note: CKRecord
@@ -21,7 +21,7 @@ extension EncryptedSharesTests {
         }
     }
 
-    private func diary(_ ada: CKContainer, _ bob: CKContainer) async throws -> Diary {
+    func diary(_ ada: CKContainer, _ bob: CKContainer) async throws -> Diary {
         let (root, _, url) = try await shared("shared", by: ada)
         let zoneID = try await accept(url, by: bob)
         try await handOutKeys(root.recordID, by: ada)
@@ -33,7 +33,7 @@ extension EncryptedSharesTests {
         return Diary(root: root, diary: diary, note: note, zoneID: zoneID)
     }
 
-    private func stamp(_ id: CKRecord.ID, on device: CKContainer) async throws -> [UInt8] {
+    func stamp(_ id: CKRecord.ID, on device: CKContainer) async throws -> [UInt8] {
         let database = device.privateCloudDatabase
         let records = try await database.fetchRaw(
             [id.recordName], id.zoneID, desiredKeys: [], device.core.account, database.callOptions)
@@ -238,6 +238,8 @@ extension EncryptedSharesTests {
         let id = CKRecord.ID(recordName: "root", zoneID: zoneID)
         #expect(try await text(id, on: bob) == "secret")
         try await ada.privateCloudDatabase.deleteRecord(withID: share.recordID)
+        // It learns that the root is shared no more.
+        _ = try await ada.privateCloudDatabase.record(for: root.recordID)
         let laptop = device(0)
         try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
         // Whatever the server still shows him.

@@ -1,0 +1,72 @@
+import BrumeModel
+import Foundation
+import Testing
+
+@testable import BrumeKit
+
+/// What lies between a record and the root whose keys it takes.
+extension EncryptedSharesTests {
+    @Test("are not encrypted for guests below more records than are looked at")
+    func deepPath() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        ada.core.account.encryptedZones.updateTrees(diary.root.recordID.zoneID.ringID) { trees in
+            let names = ["diary"] + (0..<ZoneTrees.depthMax - 1).map { "p\($0)" } + ["root"]
+            for (name, parent) in zip(names, names.dropFirst()) { trees.learn(name, parent: parent) }
+            #expect(trees.root(of: "note", parent: "diary") == .root("root"))
+            #expect(!trees.path(of: "note", parent: "diary").contains("root"))
+        }
+        diary.note.encryptedValues["text"] = "secret"
+        #expect(
+            await code { try await ada.privateCloudDatabase.save(diary.note) } == .accountTemporarilyUnavailable)
+    }
+
+    @Test("get no stamp in a shared tree for a parent that the server alone has named")
+    func stampOnTrust() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let web = device(0)
+        let plain = CKRecord(recordType: "Folder", recordID: diary.id("plain"))
+        plain.setParent(diary.root)
+        try await web.privateCloudDatabase.save(plain)
+        let seen = try await ada.privateCloudDatabase.record(for: plain.recordID)
+        seen.encryptedValues["text"] = "ours"
+        try await ada.privateCloudDatabase.save(seen)
+        #expect(try await stamp(plain.recordID, on: ada).isEmpty)
+        // What is encrypted in it bears that out from then on.
+        seen.encryptedValues["text"] = "more"
+        try await ada.privateCloudDatabase.save(seen)
+        #expect(try await !stamp(plain.recordID, on: ada).isEmpty)
+    }
+
+    @Test("are fetched in parts where there are more records than a request may name")
+    func manyPaths() async throws {
+        let ada = device(0)
+        let (root, _, _) = try await shared("secret", by: ada)
+        let database = ada.privateCloudDatabase
+        let names = (0..<2 * Limits.itemsPerRequest + 1).map { "none\($0)" } + ["root"]
+        let records = try await database.fetchRaw(
+            names, root.recordID.zoneID, desiredKeys: [], ada.core.account, database.callOptions)
+        #expect(Array(records.keys) == ["root"])
+    }
+
+    @Test("take the tree's keys in the request that shares a record in the midst of another tree")
+    func middleShare() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let zone = CKRecordZone(zoneName: "Diary")
+        let database = ada.privateCloudDatabase
+        try await database.save(zone)
+        let (board, list, card) = (
+            page("board", in: zone, name: "board"), page("list", in: zone, name: "list"),
+            page("card", in: zone, name: "card")
+        )
+        list.setParent(board)
+        _ = try await database.modifyRecords(saving: [board, list], deleting: [])
+        card.setParent(list)
+        let share = CKShare(rootRecord: list)
+        share.publicPermission = .readOnly
+        _ = try await database.modifyRecords(saving: [list, share, card], deleting: [])
+        let zoneID = try await accept(try #require(share.url), by: bob)
+        #expect(try await text(CKRecord.ID(recordName: "card", zoneID: zoneID), on: bob) == "card")
+    }
+}
