@@ -1,3 +1,4 @@
+import BrumeEncryption
 import BrumeTestKit
 import Foundation
 import Testing
@@ -75,6 +76,32 @@ extension EncryptedSharesTests {
         #expect(try await standing(names[0], on: bob) == .link)
         #expect(try await standing(names[0], on: eve) == .seen)
         #expect(try await standing(names[1], on: eve) == .seen)
+    }
+
+    @Test(
+        "leave whoever has them in a guest's name once the guest's own are trusted, and are told of by the checked ring"
+    )
+    func impostor() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let account = ada.core.account
+        let zones = account.encryptedZones
+        let (root, _, url) = try await shared("secret", by: ada)
+        _ = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let ring = ZoneRingID(zone: "Diary", root: "root")
+        let options = ada.privateCloudDatabase.callOptions
+        let known = try #require(try await zones.driver.kept(ring, for: account).known)
+        let people = try await zones.driver.people(ring, for: account, options)
+        #expect(try await people.shown(known.chain.entries[0].entry).isEmpty)
+        let bobs = try #require(try await people.shown(known.chain.head).first)
+        #expect(try await people.shown(nil) == [bobs] && bobs.isMember)
+        let genuine = try Person(bobs.user, bobs.statements.chain.last.scope)
+        try await zones.trust(
+            ShownPerson(
+                statements: try genuine.known(), trust: nil, isOther: true, isMember: false, isWaiting: false),
+            ring, for: account, options)
+        let head = try #require(try await zones.driver.kept(ring, for: account).known).chain.head
+        #expect(head.member(named: bobs.user) == nil && head.number > known.chain.head.number)
     }
 
     @Test("of a whole zone are given in the same way")
@@ -162,7 +189,11 @@ extension EncryptedSharesTests {
         #expect(try await text(id, on: bob) == nil)
         let owner = try #require(try await people(of: id, on: bob, isOwner: false).first)
         #expect(owner.standing == .changed)
+        let ring = ZoneRingID(owner: id.zoneID.ownerName, zone: id.zoneID.zoneName, root: "root")
+        #expect(bob.core.account.encryptedZones.knownKeys(ring) != nil)
         try await bob.trust(owner)
+        // What was known with the former keys is void.
+        #expect(bob.core.account.encryptedZones.knownKeys(ring) == nil)
         #expect(try await people(of: id, on: bob, isOwner: false).map(\.standing) == [.compared])
         _ = try await accept(again.url, by: bob)
         try await handOutKeys(root.recordID, by: ada)
@@ -186,6 +217,11 @@ extension EncryptedSharesTests {
             await code { try await ada.sharedCloudDatabase.encryptionPeople(ofShared: root.recordID) }
                 == .invalidArguments)
         let eve = device(2)
+        for container in [eve, bob] {
+            let database = container.privateCloudDatabase
+            #expect(await code { try await database.giveEncryptionKeys(to: waiting) } == .invalidArguments)
+            #expect(await code { try await container.trust(waiting) } == .invalidArguments)
+        }
         #expect(
             await code { try await eve.privateCloudDatabase.encryptionPeople(ofShared: root.recordID) } == .unknownItem)
         _ = try await eve.recoveryCode()
