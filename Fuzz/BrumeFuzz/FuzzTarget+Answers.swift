@@ -59,12 +59,13 @@ extension FuzzTarget {
                     RelayedEnrolment(id: FuzzSamples.operationID, messages: [[1], [2, 3]], millisecondsLeft: 300)
                 ]),
                 coder.encodeFetchRingStatementsResponse(MessageSamples.statements),
+                coder.encodeFindRingRootsResponse(["a", "b"]),
             ]
             precondition(messages.count == answerCount, "an answer has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let answerCount = 16
+    private static let answerCount = 17
 
     private static func decodeAnswer(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -89,6 +90,9 @@ extension FuzzTarget {
         case 15:
             let page = try coder.decodeFetchRingStatementsResponse(bytes)
             check(page, coder.encodeFetchRingStatementsResponse(page), coder.decodeFetchRingStatementsResponse)
+        case 16:
+            let roots = try coder.decodeFindRingRootsResponse(bytes)
+            check(roots, coder.encodeFindRingRootsResponse(roots), coder.decodeFindRingRootsResponse)
         default: _ = try coder.decodeListZonesResponse(bytes)
         }
     }

@@ -110,12 +110,13 @@ extension FuzzTarget {
                 coder.encodeEndEnrolmentRequest(EndEnrolmentRequest(id: FuzzSamples.operationID, isForWrongCode: true)),
                 coder.encodeJoinRingRequest(MessageSamples.joinRequest),
                 coder.encodeFetchRingStatementsRequest(MessageSamples.ringStatementsRequest),
+                coder.encodeFindRingRootsRequest(MessageSamples.ringRootsRequest),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 33
+    private static let requestCount = 34
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -192,6 +193,9 @@ extension FuzzTarget {
         case 32:
             let request = try coder.decodeFetchRingStatementsRequest(bytes)
             check(request, coder.encodeFetchRingStatementsRequest(request), coder.decodeFetchRingStatementsRequest)
+        case 33:
+            let request = try coder.decodeFindRingRootsRequest(bytes)
+            check(request, coder.encodeFindRingRootsRequest(request), coder.decodeFindRingRootsRequest)
         default: try coder.decodeHealthRequest(bytes)
         }
     }

@@ -879,7 +879,7 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[45] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[46] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -907,6 +907,7 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[45] =
   { "METHOD_RINGS_FETCH", "BRUME__V1__METHOD__METHOD_RINGS_FETCH", 145 },
   { "METHOD_RINGS_JOIN", "BRUME__V1__METHOD__METHOD_RINGS_JOIN", 146 },
   { "METHOD_RINGS_FETCH_STATEMENTS", "BRUME__V1__METHOD__METHOD_RINGS_FETCH_STATEMENTS", 147 },
+  { "METHOD_RINGS_FIND_ROOTS", "BRUME__V1__METHOD__METHOD_RINGS_FIND_ROOTS", 148 },
   { "METHOD_ENROLMENTS_POST", "BRUME__V1__METHOD__METHOD_ENROLMENTS_POST", 160 },
   { "METHOD_ENROLMENTS_FETCH", "BRUME__V1__METHOD__METHOD_ENROLMENTS_FETCH", 161 },
   { "METHOD_ENROLMENTS_END", "BRUME__V1__METHOD__METHOD_ENROLMENTS_END", 162 },
@@ -928,32 +929,32 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[45] =
   { "METHOD_ADMIN_HANDLES", "BRUME__V1__METHOD__METHOD_ADMIN_HANDLES", 274 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{144, 22},{160, 26},{256, 29},{272, 42},{0, 45}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{144, 22},{160, 27},{256, 30},{272, 43},{0, 46}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[45] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[46] =
 {
-  { "METHOD_ADMIN_ADD_ACCOUNT", 29 },
-  { "METHOD_ADMIN_CREATE_TOKEN", 32 },
-  { "METHOD_ADMIN_DEPLOY_SCHEMA", 37 },
-  { "METHOD_ADMIN_EXPORT_SCHEMA", 35 },
-  { "METHOD_ADMIN_HANDLES", 44 },
-  { "METHOD_ADMIN_IMPORT_SCHEMA", 36 },
-  { "METHOD_ADMIN_LIST_ACCOUNTS", 30 },
-  { "METHOD_ADMIN_LIST_CONTAINERS", 43 },
-  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 40 },
-  { "METHOD_ADMIN_QUOTA", 42 },
-  { "METHOD_ADMIN_REMOVE_ACCOUNT", 31 },
-  { "METHOD_ADMIN_RESET_SCHEMA", 38 },
-  { "METHOD_ADMIN_REVOKE_TOKENS", 33 },
-  { "METHOD_ADMIN_SET_ROLE_MEMBER", 39 },
-  { "METHOD_ADMIN_SNAPSHOT", 34 },
-  { "METHOD_ADMIN_STATS", 41 },
+  { "METHOD_ADMIN_ADD_ACCOUNT", 30 },
+  { "METHOD_ADMIN_CREATE_TOKEN", 33 },
+  { "METHOD_ADMIN_DEPLOY_SCHEMA", 38 },
+  { "METHOD_ADMIN_EXPORT_SCHEMA", 36 },
+  { "METHOD_ADMIN_HANDLES", 45 },
+  { "METHOD_ADMIN_IMPORT_SCHEMA", 37 },
+  { "METHOD_ADMIN_LIST_ACCOUNTS", 31 },
+  { "METHOD_ADMIN_LIST_CONTAINERS", 44 },
+  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 41 },
+  { "METHOD_ADMIN_QUOTA", 43 },
+  { "METHOD_ADMIN_REMOVE_ACCOUNT", 32 },
+  { "METHOD_ADMIN_RESET_SCHEMA", 39 },
+  { "METHOD_ADMIN_REVOKE_TOKENS", 34 },
+  { "METHOD_ADMIN_SET_ROLE_MEMBER", 40 },
+  { "METHOD_ADMIN_SNAPSHOT", 35 },
+  { "METHOD_ADMIN_STATS", 42 },
   { "METHOD_ASSETS_DOWNLOAD", 19 },
   { "METHOD_ASSETS_UPLOAD", 18 },
   { "METHOD_DATABASES_CHANGES", 10 },
-  { "METHOD_ENROLMENTS_END", 28 },
-  { "METHOD_ENROLMENTS_FETCH", 27 },
-  { "METHOD_ENROLMENTS_POST", 26 },
+  { "METHOD_ENROLMENTS_END", 29 },
+  { "METHOD_ENROLMENTS_FETCH", 28 },
+  { "METHOD_ENROLMENTS_POST", 27 },
   { "METHOD_HEALTH_CHECK", 1 },
   { "METHOD_NOTIFICATIONS_OPEN", 14 },
   { "METHOD_RECORDS_CHANGES", 7 },
@@ -964,6 +965,7 @@ static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[45] 
   { "METHOD_RINGS_APPEND", 22 },
   { "METHOD_RINGS_FETCH", 23 },
   { "METHOD_RINGS_FETCH_STATEMENTS", 25 },
+  { "METHOD_RINGS_FIND_ROOTS", 26 },
   { "METHOD_RINGS_JOIN", 24 },
   { "METHOD_SHARES_ACCEPT", 17 },
   { "METHOD_SHARES_METADATA", 15 },
@@ -985,9 +987,9 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  45,
+  46,
   brume__v1__method__enum_values_by_number,
-  45,
+  46,
   brume__v1__method__enum_values_by_name,
   13,
   brume__v1__method__value_ranges,

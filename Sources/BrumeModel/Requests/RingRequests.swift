@@ -113,3 +113,15 @@ package struct FetchRingStatementsRequest: Equatable, Sendable {
         self.after = after
     }
 }
+
+/// A request for the roots of shared trees of a zone.
+package struct FindRingRootsRequest: Equatable, Sendable {
+    package var zone: ZoneID
+    /// The trees' ids, as encrypted values name them, of 16 bytes each.
+    package var treeIDs: [[UInt8]]
+
+    package init(zone: ZoneID, treeIDs: [[UInt8]]) {
+        self.zone = zone
+        self.treeIDs = treeIDs
+    }
+}

@@ -13,6 +13,8 @@
 package struct EncryptedHeader: Hashable, Sendable {
     /// The 16 bytes that name a tree, as two numbers in the order of the bytes.
     package struct TreeID: Hashable, Sendable {
+        package static let byteCount = 16
+
         package let high: UInt64
         package let low: UInt64
 
@@ -21,9 +23,9 @@ package struct EncryptedHeader: Hashable, Sendable {
             self.low = low
         }
 
-        /// - Parameter bytes: 16 of them.
+        /// - Parameter bytes: ``byteCount`` of them.
         package init(_ bytes: [UInt8]) {
-            precondition(bytes.count == 16, "a tree's id has another length")
+            precondition(bytes.count == Self.byteCount, "a tree's id has another length")
             func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
             self.init(high: number(bytes[..<8]), low: number(bytes[8...]))
         }

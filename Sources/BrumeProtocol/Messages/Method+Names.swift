@@ -14,7 +14,7 @@ extension Method {
         .assetsUpload: "Assets.Upload", .assetsDownload: "Assets.Download",
         .statementsAppend: "Statements.Append", .statementsFetch: "Statements.Fetch",
         .ringsAppend: "Rings.Append", .ringsFetch: "Rings.Fetch", .ringsJoin: "Rings.Join",
-        .ringsFetchStatements: "Rings.FetchStatements",
+        .ringsFetchStatements: "Rings.FetchStatements", .ringsFindRoots: "Rings.FindRoots",
         .enrolmentsPost: "Enrolments.Post", .enrolmentsFetch: "Enrolments.Fetch", .enrolmentsEnd: "Enrolments.End",
         .adminAddAccount: "Admin.AddAccount", .adminListAccounts: "Admin.ListAccounts",
         .adminRemoveAccount: "Admin.RemoveAccount", .adminCreateToken: "Admin.CreateToken",

@@ -44,6 +44,7 @@ extension DataRequest {
         case .ringsJoin: self = .joinRing(try coder.decodeJoinRingRequest(payload))
         case .ringsFetchStatements:
             self = .fetchRingStatements(try coder.decodeFetchRingStatementsRequest(payload))
+        case .ringsFindRoots: self = .findRingRoots(try coder.decodeFindRingRootsRequest(payload))
         case .enrolmentsPost: self = .enrolment(.post(try coder.decodePostEnrolmentRequest(payload)))
         case .enrolmentsFetch: self = .enrolment(.fetch(try coder.decodeFetchEnrolmentsRequest(payload)))
         case .enrolmentsEnd: self = .enrolment(.end(try coder.decodeEndEnrolmentRequest(payload)))

@@ -28,6 +28,7 @@ extension MessageCoder {
         case .ring(let page): encodeFetchRingResponse(page)
         case .ringJoined: encodeJoinRingResponse()
         case .ringStatements(let page): encodeFetchRingStatementsResponse(page)
+        case .ringRoots(let roots): encodeFindRingRootsResponse(roots)
         case .enrolmentPosted: encodePostEnrolmentResponse()
         case .enrolments(let enrolments): encodeFetchEnrolmentsResponse(enrolments)
         case .enrolmentEnded: encodeEndEnrolmentResponse()

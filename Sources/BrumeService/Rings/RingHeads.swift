@@ -146,6 +146,18 @@ struct RingHeads {
         return try head(ofTree: id, root, inZone: zone, of: database.rings).map { !$0.isClosed } ?? false
     }
 
+    /// The roots of the trees with rings that have one of some ids.
+    ///
+    /// - Parameter zone: The zone's incarnation.
+    /// - Throws: Where what is kept can't be read.
+    mutating func roots(
+        ofTrees ids: Set<EncryptedHeader.TreeID>, inZone zone: UInt64, of database: Database
+    ) throws(EncryptionRefusal) -> [String] {
+        guard try prepare(zone, of: database.rings) else { return [] }
+        try prepareTrees(ofZone: zone, database.rings)
+        return ids.compactMap { zones[zone]!.trees![$0]?.root }.sorted()
+    }
+
     // MARK: Statements
 
     /// The keys that the statements name, where nothing has to be read for that.

@@ -29,6 +29,7 @@ package enum Answer: Sendable {
     indirect case ring(RingPage)
     case ringJoined
     indirect case ringStatements(StatementsPage)
+    case ringRoots([String])
     case enrolmentPosted
     case enrolments([RelayedEnrolment])
     case enrolmentEnded
@@ -76,6 +77,7 @@ extension Answer {
         case .ring(let page):
             page.entries.reduce(0) { $0 + $1.count + Self.itemBytes } + page.guests.count * Self.guestBytes
                 + (page.departed.count + page.renewed.count) * Self.itemBytes
+        case .ringRoots(let roots): roots.reduce(0) { $0 + $1.utf8.count + Self.itemBytes }
         case .enrolments(let enrolments):
             enrolments.reduce(0) { $1.messages.reduce($0 + Self.itemBytes) { $0 + $1.count } }
         case .queryPlan, .health, .administration, .shareAccessRequested, .statementAppended, .ringEntryAppended,

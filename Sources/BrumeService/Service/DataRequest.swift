@@ -25,6 +25,7 @@ package enum DataRequest: Sendable {
     case fetchRing(FetchRingRequest)
     case joinRing(JoinRingRequest)
     case fetchRingStatements(FetchRingStatementsRequest)
+    case findRingRoots(FindRingRootsRequest)
     case enrolment(EnrolmentRequest)
 
     var scope: DatabaseScope {
@@ -39,7 +40,7 @@ package enum DataRequest: Sendable {
         case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
             .listSubscriptions(let scope):
             scope
-        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements:
+        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements, .findRingRoots:
             ringZone?.isOfCaller == false ? .shared : .private
         case .shareMetadata, .requestShareAccess, .acceptShare, .appendStatement, .fetchStatements, .enrolment:
             .private
@@ -67,7 +68,7 @@ package enum DataRequest: Sendable {
         case .zoneChanges(let request): [request.zone]
         case .modifyZones(let request): request.saves + request.deletions
         case .fetchZones(_, let zones): zones
-        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements: ringZone.map { [$0] }
+        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements, .findRingRoots: ringZone.map { [$0] }
         default: nil
         }
     }
@@ -79,6 +80,7 @@ package enum DataRequest: Sendable {
         case .fetchRing(let request): request.zone
         case .joinRing(let request): request.zone
         case .fetchRingStatements(let request): request.zone
+        case .findRingRoots(let request): request.zone
         default: nil
         }
     }
@@ -101,6 +103,9 @@ package enum DataRequest: Sendable {
         case .fetchRingStatements(var request):
             request.zone = own
             return .fetchRingStatements(request)
+        case .findRingRoots(var request):
+            request.zone = own
+            return .findRingRoots(request)
         default: return self
         }
     }

@@ -113,6 +113,8 @@ extension Shard {
             return try join(request, in: loaded, caller: caller, identity: identity, share: share)
         case .fetchRingStatements(let request):
             return .ringStatements(try ringStatements(request, in: database, caller: caller))
+        case .findRingRoots(let request):
+            return .ringRoots(try ringRoots(request, in: loaded, caller: caller))
         }
     }
 

@@ -22,6 +22,8 @@ package enum MessageSamples {
         invitationID: operationID, proof: [UInt8](repeating: 9, count: Limits.ringProofBytes))
     package static let ringStatementsRequest = FetchRingStatementsRequest(
         zone: ringRequest.zone, user: RecordSamples.userName, after: 300)
+    package static let ringRootsRequest = FindRingRootsRequest(
+        zone: ringRequest.zone, treeIDs: [operationID, operationID.reversed()])
     package static let statements = StatementsPage(statements: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
 
     package static let enrolments = [

@@ -25,6 +25,8 @@ typedef struct Brume__V1__JoinRingRequest Brume__V1__JoinRingRequest;
 typedef struct Brume__V1__JoinRingResponse Brume__V1__JoinRingResponse;
 typedef struct Brume__V1__FetchRingStatementsRequest Brume__V1__FetchRingStatementsRequest;
 typedef struct Brume__V1__FetchRingStatementsResponse Brume__V1__FetchRingStatementsResponse;
+typedef struct Brume__V1__FindRingRootsRequest Brume__V1__FindRingRootsRequest;
+typedef struct Brume__V1__FindRingRootsResponse Brume__V1__FindRingRootsResponse;
 
 
 /* --- enums --- */
@@ -209,6 +211,35 @@ struct  Brume__V1__FetchRingStatementsResponse
     , 0,NULL, 0 }
 
 
+struct  Brume__V1__FindRingRootsRequest
+{
+  ProtobufCMessage base;
+  Brume__V1__ZoneID *zone;
+  /*
+   * 16 bytes each (Documentation/EncryptionFormats.md, section 4)
+   */
+  size_t n_tree_ids;
+  ProtobufCBinaryData *tree_ids;
+};
+#define BRUME__V1__FIND_RING_ROOTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__find_ring_roots_request__descriptor) \
+    , NULL, 0,NULL }
+
+
+struct  Brume__V1__FindRingRootsResponse
+{
+  ProtobufCMessage base;
+  /*
+   * Record names of the roots of those that have rings, in no order: the caller works their ids out again.
+   */
+  size_t n_roots;
+  ProtobufCBinaryData *roots;
+};
+#define BRUME__V1__FIND_RING_ROOTS_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__find_ring_roots_response__descriptor) \
+    , 0,NULL }
+
+
 /* Brume__V1__AppendRingEntryRequest methods */
 void   brume__v1__append_ring_entry_request__init
                      (Brume__V1__AppendRingEntryRequest         *message);
@@ -380,6 +411,44 @@ Brume__V1__FetchRingStatementsResponse *
 void   brume__v1__fetch_ring_statements_response__free_unpacked
                      (Brume__V1__FetchRingStatementsResponse *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__FindRingRootsRequest methods */
+void   brume__v1__find_ring_roots_request__init
+                     (Brume__V1__FindRingRootsRequest         *message);
+size_t brume__v1__find_ring_roots_request__get_packed_size
+                     (const Brume__V1__FindRingRootsRequest   *message);
+size_t brume__v1__find_ring_roots_request__pack
+                     (const Brume__V1__FindRingRootsRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__find_ring_roots_request__pack_to_buffer
+                     (const Brume__V1__FindRingRootsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__FindRingRootsRequest *
+       brume__v1__find_ring_roots_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__find_ring_roots_request__free_unpacked
+                     (Brume__V1__FindRingRootsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__FindRingRootsResponse methods */
+void   brume__v1__find_ring_roots_response__init
+                     (Brume__V1__FindRingRootsResponse         *message);
+size_t brume__v1__find_ring_roots_response__get_packed_size
+                     (const Brume__V1__FindRingRootsResponse   *message);
+size_t brume__v1__find_ring_roots_response__pack
+                     (const Brume__V1__FindRingRootsResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__find_ring_roots_response__pack_to_buffer
+                     (const Brume__V1__FindRingRootsResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__FindRingRootsResponse *
+       brume__v1__find_ring_roots_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__find_ring_roots_response__free_unpacked
+                     (Brume__V1__FindRingRootsResponse *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Brume__V1__AppendRingEntryRequest_Closure)
@@ -409,6 +478,12 @@ typedef void (*Brume__V1__FetchRingStatementsRequest_Closure)
 typedef void (*Brume__V1__FetchRingStatementsResponse_Closure)
                  (const Brume__V1__FetchRingStatementsResponse *message,
                   void *closure_data);
+typedef void (*Brume__V1__FindRingRootsRequest_Closure)
+                 (const Brume__V1__FindRingRootsRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__FindRingRootsResponse_Closure)
+                 (const Brume__V1__FindRingRootsResponse *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -432,6 +507,10 @@ struct Brume__V1__Rings_Service
                            const Brume__V1__FetchRingStatementsRequest *input,
                            Brume__V1__FetchRingStatementsResponse_Closure closure,
                            void *closure_data);
+  void (*find_roots)(Brume__V1__Rings_Service *service,
+                     const Brume__V1__FindRingRootsRequest *input,
+                     Brume__V1__FindRingRootsResponse_Closure closure,
+                     void *closure_data);
 };
 typedef void (*Brume__V1__Rings_ServiceDestroy)(Brume__V1__Rings_Service *);
 void brume__v1__rings__init (Brume__V1__Rings_Service *service,
@@ -443,7 +522,8 @@ void brume__v1__rings__init (Brume__V1__Rings_Service *service,
       function_prefix__ ## append,\
       function_prefix__ ## fetch,\
       function_prefix__ ## join,\
-      function_prefix__ ## fetch_statements  }
+      function_prefix__ ## fetch_statements,\
+      function_prefix__ ## find_roots  }
 void brume__v1__rings__append(ProtobufCService *service,
                               const Brume__V1__AppendRingEntryRequest *input,
                               Brume__V1__AppendRingEntryResponse_Closure closure,
@@ -460,6 +540,10 @@ void brume__v1__rings__fetch_statements(ProtobufCService *service,
                                         const Brume__V1__FetchRingStatementsRequest *input,
                                         Brume__V1__FetchRingStatementsResponse_Closure closure,
                                         void *closure_data);
+void brume__v1__rings__find_roots(ProtobufCService *service,
+                                  const Brume__V1__FindRingRootsRequest *input,
+                                  Brume__V1__FindRingRootsResponse_Closure closure,
+                                  void *closure_data);
 
 /* --- descriptors --- */
 
@@ -472,6 +556,8 @@ extern const ProtobufCMessageDescriptor brume__v1__join_ring_request__descriptor
 extern const ProtobufCMessageDescriptor brume__v1__join_ring_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__fetch_ring_statements_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__fetch_ring_statements_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__find_ring_roots_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__find_ring_roots_response__descriptor;
 extern const ProtobufCServiceDescriptor brume__v1__rings__descriptor;
 
 PROTOBUF_C__END_DECLS

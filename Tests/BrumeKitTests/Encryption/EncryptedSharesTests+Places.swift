@@ -40,7 +40,7 @@ extension EncryptedSharesTests {
         return try #require(records[id.recordName]).system.stamp
     }
 
-    private func move(_ record: CKRecord, below parent: CKRecord, on device: CKContainer) async throws {
+    func move(_ record: CKRecord, below parent: CKRecord, on device: CKContainer) async throws {
         record.setParent(parent)
         try await device.privateCloudDatabase.save(record)
     }

@@ -106,6 +106,13 @@ struct HostileBytesTests {
                 { _ = try coder.decodeFetchRingStatementsResponse($0) }
             ),
             HostileBytes(
+                coder.encodeFindRingRootsRequest(MessageSamples.ringRootsRequest),
+                { _ = try coder.decodeFindRingRootsRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeFindRingRootsResponse(["a", "b"]), { _ = try coder.decodeFindRingRootsResponse($0) }
+            ),
+            HostileBytes(
                 coder.encodePostEnrolmentRequest(
                     PostEnrolmentRequest(id: MessageSamples.operationID, step: 4, message: [1, 2, 3])),
                 { _ = try coder.decodePostEnrolmentRequest($0) }

@@ -381,6 +381,27 @@ struct MessageRoundTripTests {
         }
     }
 
+    @Test("trees of rings are asked for by their ids, and arrive as their roots")
+    func ringRoots() throws {
+        let request = MessageSamples.ringRootsRequest
+        #expect(try client.encodeFindRingRootsRequest(request).decoded(server.decodeFindRingRootsRequest) == request)
+        for roots in [[], ["list-1", "\u{e9}"]] {
+            let bytes = server.encodeFindRingRootsResponse(roots)
+            #expect(try bytes.decoded(client.decodeFindRingRootsResponse) == roots)
+        }
+        let id = MessageSamples.operationID
+        for (ids, code) in [
+            ([id, id.dropLast()], .invalidArguments),
+            ([[UInt8]](repeating: id, count: Limits.itemsPerRequest + 1), .limitExceeded),
+        ] as [([[UInt8]], ErrorCode)] {
+            let request = FindRingRootsRequest(zone: .defaultZone, treeIDs: ids)
+            let error = #expect(throws: ServiceError.self) {
+                try client.encodeFindRingRootsRequest(request).decoded(server.decodeFindRingRootsRequest)
+            }
+            #expect(error?.code == code)
+        }
+    }
+
     @Test("what guests of rings may not send is refused")
     func badRingGuests() throws {
         func refusal(_ edit: (inout JoinRingRequest) -> Void) -> ErrorCode? {

@@ -143,6 +143,14 @@ extension FramePeer {
             .decoded(coder.decodeFetchRingStatementsResponse)
     }
 
+    /// The roots of trees of a zone whose ids are those of roots that are asked for.
+    func ringRoots(_ roots: [String], of zone: ZoneID, at place: Place) throws -> [String] {
+        let ids = roots.map { Tree(place: place, root: $0, kind: .isShared).id }
+        let request = FindRingRootsRequest(zone: zone, treeIDs: ids)
+        return try call(.ringsFindRoots, coder.encodeFindRingRootsRequest(request))
+            .decoded(coder.decodeFindRingRootsResponse)
+    }
+
     /// The code that a call fails with; nil where it succeeds.
     func code(_ body: () throws -> Void) throws -> ErrorCode? {
         do {

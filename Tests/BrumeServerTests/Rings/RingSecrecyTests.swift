@@ -87,6 +87,21 @@ struct RingSecrecyTests {
         #expect(try scene.dan.ringStatements(of: scene.ann.user, beside: scene.theirs).last == 1)
     }
 
+    @Test("are found by their trees' ids by those who may learn of them, and by nobody else") func roots() throws {
+        let scene = try RingScene()
+        let place = scene.list.head.ring.place
+        let all = ["list", "other", "none"]
+        #expect(try scene.ann.ringRoots(all, of: scene.notes, at: place) == ["list", "other"])
+        #expect(try scene.ann.ringRoots(all, of: scene.theirs, at: place) == ["list", "other"])
+        #expect(try scene.bob.ringRoots(all, of: scene.theirs, at: place) == ["list"])
+        #expect(try scene.ann.ringRoots([], of: scene.notes, at: place).isEmpty)
+        #expect(try scene.ann.ringRoots(all, of: .defaultZone, at: place).isEmpty, "it has no ring")
+        #expect(try scene.dan.code { _ = try scene.dan.ringRoots(all, of: scene.theirs, at: place) } == .zoneNotFound)
+        #expect(
+            try scene.ann.code { _ = try scene.ann.ringRoots(all, of: ZoneID(name: "missing"), at: place) }
+                == .zoneNotFound)
+    }
+
     @Test("of one's own zone may be named with its owner's real name") func ownName() throws {
         let scene = try RingScene()
         let ann = scene.ann

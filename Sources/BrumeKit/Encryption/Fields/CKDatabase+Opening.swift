@@ -100,6 +100,7 @@ extension CKDatabase {
         // What was encrypted in a share that has ended, or in a tree that the record has left, keeps its key.
         let known = trees.sharedRoots.union(account.encryptedZones.knownRoots(zone))
         let rootOfTree = Dictionary(known.map { (id($0), $0) }) { first, _ in first }
+        var strange: [[UInt8]: UInt32] = [:]
         for (record, number) in ofTrees {
             var ids = record.sharedTreeIDs
             for tree in ids {
@@ -108,10 +109,15 @@ extension CKDatabase {
                 ids.remove(tree)
             }
             if ids.isEmpty { continue }
-            for root in trees.path(of: record.system.name, parent: record.system.parent) where ids.contains(id(root)) {
-                need(ZoneRingID(zone: zone.zone, root: root), number)
+            for root in trees.path(of: record.system.name, parent: record.system.parent) {
+                if ids.remove(id(root)) != nil { need(ZoneRingID(zone: zone.zone, root: root), number) }
             }
+            for tree in ids { strange[tree] = max(strange[tree] ?? 0, number) }
         }
+        if strange.isEmpty { return needs }
+        let found = try await account.encryptedZones.roots(
+            ofTrees: Set(strange.keys), in: zone, at: place, for: account, options)
+        for (tree, root) in found { need(ZoneRingID(zone: zone.zone, root: root), strange[tree] ?? 0) }
         return needs
     }
 

@@ -17,6 +17,7 @@ final class EncryptedZones: Sendable {
         var answers: [ZoneRingID: Answer] = [:]
         /// The zones of which this device has kept no ring, and until when that is believed.
         var unkept: [ZoneRingID: UInt64] = [:]
+        var rootless: [ZoneRingID: Rootless] = [:]
         var isEnded = false
     }
 
@@ -287,6 +288,25 @@ final class EncryptedZones: Sendable {
         }
     }
 
+    /// The trees of a zone for which the server has just had no root.
+    func knownRootless(_ zone: ZoneRingID, at milliseconds: UInt64) -> Set<[UInt8]> {
+        state.withLock { state in
+            state.rootless[zone].flatMap { milliseconds < $0.untilMilliseconds ? $0.ids : nil } ?? []
+        }
+    }
+
+    /// Believes for ten seconds that the server has no root for trees.
+    func noteRootless(_ ids: Set<[UInt8]>, _ zone: ZoneRingID, at milliseconds: UInt64) {
+        state.withLock { state in
+            var rootless = state.rootless[zone] ?? Rootless()
+            if milliseconds >= rootless.untilMilliseconds {
+                rootless = Rootless(untilMilliseconds: milliseconds &+ Self.absenceMilliseconds)
+            }
+            rootless.ids.formUnion(ids)
+            state.rootless[zone] = rootless
+        }
+    }
+
     // MARK: Ends
 
     /// A zone was deleted: what comes of its name is another one.
@@ -306,6 +326,7 @@ final class EncryptedZones: Sendable {
             state.keys = [:]
             state.trees = [:]
             state.answers = [:]
+            state.rootless = [:]
             state.shownMilliseconds = [:]
             state.isEnded = true
         }
