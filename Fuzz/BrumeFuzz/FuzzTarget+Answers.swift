@@ -60,12 +60,13 @@ extension FuzzTarget {
                 ]),
                 coder.encodeFetchRingStatementsResponse(MessageSamples.statements),
                 coder.encodeFindRingRootsResponse(["a", "b"]),
+                coder.encodeListMisplacedRecordsResponse(MessageSamples.misplaced),
             ]
             precondition(messages.count == answerCount, "an answer has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let answerCount = 17
+    private static let answerCount = 18
 
     private static func decodeAnswer(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -93,6 +94,9 @@ extension FuzzTarget {
         case 16:
             let roots = try coder.decodeFindRingRootsResponse(bytes)
             check(roots, coder.encodeFindRingRootsResponse(roots), coder.decodeFindRingRootsResponse)
+        case 17:
+            let page = try coder.decodeListMisplacedRecordsResponse(bytes)
+            check(page, coder.encodeListMisplacedRecordsResponse(page), coder.decodeListMisplacedRecordsResponse)
         default: _ = try coder.decodeListZonesResponse(bytes)
         }
     }

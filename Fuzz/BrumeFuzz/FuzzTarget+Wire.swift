@@ -111,12 +111,13 @@ extension FuzzTarget {
                 coder.encodeJoinRingRequest(MessageSamples.joinRequest),
                 coder.encodeFetchRingStatementsRequest(MessageSamples.ringStatementsRequest),
                 coder.encodeFindRingRootsRequest(MessageSamples.ringRootsRequest),
+                coder.encodeListMisplacedRecordsRequest(MessageSamples.misplacedRequest),
             ]
             precondition(messages.count == requestCount, "a request has no seed")
             return messages.enumerated().map { [UInt8($0.offset)] + $0.element }
         })
 
-    private static let requestCount = 34
+    private static let requestCount = 35
 
     private static func decodeRequest(
         _ choice: Int, _ bytes: UnsafeRawBufferPointer, _ coder: MessageCoder
@@ -196,6 +197,9 @@ extension FuzzTarget {
         case 33:
             let request = try coder.decodeFindRingRootsRequest(bytes)
             check(request, coder.encodeFindRingRootsRequest(request), coder.decodeFindRingRootsRequest)
+        case 34:
+            let request = try coder.decodeListMisplacedRecordsRequest(bytes)
+            check(request, coder.encodeListMisplacedRecordsRequest(request), coder.decodeListMisplacedRecordsRequest)
         default: try coder.decodeHealthRequest(bytes)
         }
     }

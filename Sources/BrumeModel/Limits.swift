@@ -401,4 +401,8 @@ package enum Limits {
 
     /// Guests of a ring: more than can take part in what it is of.
     package static let ringGuestsPerRing = 256
+
+    /// Records from one to the root of its tree that are looked at: what is encrypted in a record takes the key of its
+    /// tree. One whose root is further up is shared with nobody.
+    package static let treeDepth = 64
 }

@@ -139,4 +139,7 @@ package enum StoreLimits {
     /// in one piece, of some ten milliseconds. What it shares may be more where that was made ready:
     /// ``TreePreparation``.
     package static let movedRecordsPerRequest = 10_000
+
+    /// Records, fields and parents that one look for misplaced records goes over: some milliseconds.
+    package static let encryptedRecordSteps = 10_000
 }

@@ -879,7 +879,7 @@ const ProtobufCEnumDescriptor brume__v1__database_scope__descriptor =
   brume__v1__database_scope__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[46] =
+static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[47] =
 {
   { "METHOD_UNSPECIFIED", "BRUME__V1__METHOD__METHOD_UNSPECIFIED", 0 },
   { "METHOD_HEALTH_CHECK", "BRUME__V1__METHOD__METHOD_HEALTH_CHECK", 1 },
@@ -908,6 +908,7 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[46] =
   { "METHOD_RINGS_JOIN", "BRUME__V1__METHOD__METHOD_RINGS_JOIN", 146 },
   { "METHOD_RINGS_FETCH_STATEMENTS", "BRUME__V1__METHOD__METHOD_RINGS_FETCH_STATEMENTS", 147 },
   { "METHOD_RINGS_FIND_ROOTS", "BRUME__V1__METHOD__METHOD_RINGS_FIND_ROOTS", 148 },
+  { "METHOD_RINGS_LIST_MISPLACED", "BRUME__V1__METHOD__METHOD_RINGS_LIST_MISPLACED", 149 },
   { "METHOD_ENROLMENTS_POST", "BRUME__V1__METHOD__METHOD_ENROLMENTS_POST", 160 },
   { "METHOD_ENROLMENTS_FETCH", "BRUME__V1__METHOD__METHOD_ENROLMENTS_FETCH", 161 },
   { "METHOD_ENROLMENTS_END", "BRUME__V1__METHOD__METHOD_ENROLMENTS_END", 162 },
@@ -929,32 +930,32 @@ static const ProtobufCEnumValue brume__v1__method__enum_values_by_number[46] =
   { "METHOD_ADMIN_HANDLES", "BRUME__V1__METHOD__METHOD_ADMIN_HANDLES", 274 },
 };
 static const ProtobufCIntRange brume__v1__method__value_ranges[] = {
-{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{144, 22},{160, 27},{256, 30},{272, 43},{0, 46}
+{0, 0},{16, 2},{32, 5},{48, 10},{64, 11},{80, 14},{96, 15},{112, 18},{128, 20},{144, 22},{160, 28},{256, 31},{272, 44},{0, 47}
 };
-static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[46] =
+static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[47] =
 {
-  { "METHOD_ADMIN_ADD_ACCOUNT", 30 },
-  { "METHOD_ADMIN_CREATE_TOKEN", 33 },
-  { "METHOD_ADMIN_DEPLOY_SCHEMA", 38 },
-  { "METHOD_ADMIN_EXPORT_SCHEMA", 36 },
-  { "METHOD_ADMIN_HANDLES", 45 },
-  { "METHOD_ADMIN_IMPORT_SCHEMA", 37 },
-  { "METHOD_ADMIN_LIST_ACCOUNTS", 31 },
-  { "METHOD_ADMIN_LIST_CONTAINERS", 44 },
-  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 41 },
-  { "METHOD_ADMIN_QUOTA", 43 },
-  { "METHOD_ADMIN_REMOVE_ACCOUNT", 32 },
-  { "METHOD_ADMIN_RESET_SCHEMA", 39 },
-  { "METHOD_ADMIN_REVOKE_TOKENS", 34 },
-  { "METHOD_ADMIN_SET_ROLE_MEMBER", 40 },
-  { "METHOD_ADMIN_SNAPSHOT", 35 },
-  { "METHOD_ADMIN_STATS", 42 },
+  { "METHOD_ADMIN_ADD_ACCOUNT", 31 },
+  { "METHOD_ADMIN_CREATE_TOKEN", 34 },
+  { "METHOD_ADMIN_DEPLOY_SCHEMA", 39 },
+  { "METHOD_ADMIN_EXPORT_SCHEMA", 37 },
+  { "METHOD_ADMIN_HANDLES", 46 },
+  { "METHOD_ADMIN_IMPORT_SCHEMA", 38 },
+  { "METHOD_ADMIN_LIST_ACCOUNTS", 32 },
+  { "METHOD_ADMIN_LIST_CONTAINERS", 45 },
+  { "METHOD_ADMIN_LIST_ROLE_MEMBERS", 42 },
+  { "METHOD_ADMIN_QUOTA", 44 },
+  { "METHOD_ADMIN_REMOVE_ACCOUNT", 33 },
+  { "METHOD_ADMIN_RESET_SCHEMA", 40 },
+  { "METHOD_ADMIN_REVOKE_TOKENS", 35 },
+  { "METHOD_ADMIN_SET_ROLE_MEMBER", 41 },
+  { "METHOD_ADMIN_SNAPSHOT", 36 },
+  { "METHOD_ADMIN_STATS", 43 },
   { "METHOD_ASSETS_DOWNLOAD", 19 },
   { "METHOD_ASSETS_UPLOAD", 18 },
   { "METHOD_DATABASES_CHANGES", 10 },
-  { "METHOD_ENROLMENTS_END", 29 },
-  { "METHOD_ENROLMENTS_FETCH", 28 },
-  { "METHOD_ENROLMENTS_POST", 27 },
+  { "METHOD_ENROLMENTS_END", 30 },
+  { "METHOD_ENROLMENTS_FETCH", 29 },
+  { "METHOD_ENROLMENTS_POST", 28 },
   { "METHOD_HEALTH_CHECK", 1 },
   { "METHOD_NOTIFICATIONS_OPEN", 14 },
   { "METHOD_RECORDS_CHANGES", 7 },
@@ -967,6 +968,7 @@ static const ProtobufCEnumValueIndex brume__v1__method__enum_values_by_name[46] 
   { "METHOD_RINGS_FETCH_STATEMENTS", 25 },
   { "METHOD_RINGS_FIND_ROOTS", 26 },
   { "METHOD_RINGS_JOIN", 24 },
+  { "METHOD_RINGS_LIST_MISPLACED", 27 },
   { "METHOD_SHARES_ACCEPT", 17 },
   { "METHOD_SHARES_METADATA", 15 },
   { "METHOD_SHARES_REQUEST_ACCESS", 16 },
@@ -987,9 +989,9 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   "Method",
   "Brume__V1__Method",
   "brume.v1",
-  46,
+  47,
   brume__v1__method__enum_values_by_number,
-  46,
+  47,
   brume__v1__method__enum_values_by_name,
   13,
   brume__v1__method__value_ranges,

@@ -502,6 +502,96 @@ void   brume__v1__find_ring_roots_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__find_ring_roots_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__v1__list_misplaced_records_request__init
+                     (Brume__V1__ListMisplacedRecordsRequest         *message)
+{
+  static const Brume__V1__ListMisplacedRecordsRequest init_value = BRUME__V1__LIST_MISPLACED_RECORDS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t brume__v1__list_misplaced_records_request__get_packed_size
+                     (const Brume__V1__ListMisplacedRecordsRequest *message)
+{
+  assert(message->base.descriptor == &brume__v1__list_misplaced_records_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__list_misplaced_records_request__pack
+                     (const Brume__V1__ListMisplacedRecordsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__list_misplaced_records_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__list_misplaced_records_request__pack_to_buffer
+                     (const Brume__V1__ListMisplacedRecordsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__list_misplaced_records_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ListMisplacedRecordsRequest *
+       brume__v1__list_misplaced_records_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ListMisplacedRecordsRequest *)
+     protobuf_c_message_unpack (&brume__v1__list_misplaced_records_request__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__list_misplaced_records_request__free_unpacked
+                     (Brume__V1__ListMisplacedRecordsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__list_misplaced_records_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   brume__v1__list_misplaced_records_response__init
+                     (Brume__V1__ListMisplacedRecordsResponse         *message)
+{
+  static const Brume__V1__ListMisplacedRecordsResponse init_value = BRUME__V1__LIST_MISPLACED_RECORDS_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t brume__v1__list_misplaced_records_response__get_packed_size
+                     (const Brume__V1__ListMisplacedRecordsResponse *message)
+{
+  assert(message->base.descriptor == &brume__v1__list_misplaced_records_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__v1__list_misplaced_records_response__pack
+                     (const Brume__V1__ListMisplacedRecordsResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__v1__list_misplaced_records_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__v1__list_misplaced_records_response__pack_to_buffer
+                     (const Brume__V1__ListMisplacedRecordsResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__v1__list_misplaced_records_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__V1__ListMisplacedRecordsResponse *
+       brume__v1__list_misplaced_records_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__V1__ListMisplacedRecordsResponse *)
+     protobuf_c_message_unpack (&brume__v1__list_misplaced_records_response__descriptor,
+                                allocator, len, data);
+}
+void   brume__v1__list_misplaced_records_response__free_unpacked
+                     (Brume__V1__ListMisplacedRecordsResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__v1__list_misplaced_records_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor brume__v1__append_ring_entry_request__field_descriptors[3] =
 {
   {
@@ -1140,20 +1230,124 @@ const ProtobufCMessageDescriptor brume__v1__find_ring_roots_response__descriptor
   (ProtobufCMessageInit) brume__v1__find_ring_roots_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor brume__v1__rings__method_descriptors[5] =
+static const ProtobufCFieldDescriptor brume__v1__list_misplaced_records_request__field_descriptors[2] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListMisplacedRecordsRequest, zone),
+    &brume__v1__zone_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "start",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListMisplacedRecordsRequest, start),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__list_misplaced_records_request__field_indices_by_name[] = {
+  1,   /* field[1] = start */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__v1__list_misplaced_records_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__list_misplaced_records_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ListMisplacedRecordsRequest",
+  "ListMisplacedRecordsRequest",
+  "Brume__V1__ListMisplacedRecordsRequest",
+  "brume.v1",
+  sizeof(Brume__V1__ListMisplacedRecordsRequest),
+  2,
+  brume__v1__list_misplaced_records_request__field_descriptors,
+  brume__v1__list_misplaced_records_request__field_indices_by_name,
+  1,  brume__v1__list_misplaced_records_request__number_ranges,
+  (ProtobufCMessageInit) brume__v1__list_misplaced_records_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__v1__list_misplaced_records_response__field_descriptors[2] =
+{
+  {
+    "names",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__V1__ListMisplacedRecordsResponse, n_names),
+    offsetof(Brume__V1__ListMisplacedRecordsResponse, names),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__ListMisplacedRecordsResponse, next),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__v1__list_misplaced_records_response__field_indices_by_name[] = {
+  0,   /* field[0] = names */
+  1,   /* field[1] = next */
+};
+static const ProtobufCIntRange brume__v1__list_misplaced_records_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__v1__list_misplaced_records_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.v1.ListMisplacedRecordsResponse",
+  "ListMisplacedRecordsResponse",
+  "Brume__V1__ListMisplacedRecordsResponse",
+  "brume.v1",
+  sizeof(Brume__V1__ListMisplacedRecordsResponse),
+  2,
+  brume__v1__list_misplaced_records_response__field_descriptors,
+  brume__v1__list_misplaced_records_response__field_indices_by_name,
+  1,  brume__v1__list_misplaced_records_response__number_ranges,
+  (ProtobufCMessageInit) brume__v1__list_misplaced_records_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCMethodDescriptor brume__v1__rings__method_descriptors[6] =
 {
   { "Append", &brume__v1__append_ring_entry_request__descriptor, &brume__v1__append_ring_entry_response__descriptor },
   { "Fetch", &brume__v1__fetch_ring_request__descriptor, &brume__v1__fetch_ring_response__descriptor },
   { "Join", &brume__v1__join_ring_request__descriptor, &brume__v1__join_ring_response__descriptor },
   { "FetchStatements", &brume__v1__fetch_ring_statements_request__descriptor, &brume__v1__fetch_ring_statements_response__descriptor },
   { "FindRoots", &brume__v1__find_ring_roots_request__descriptor, &brume__v1__find_ring_roots_response__descriptor },
+  { "ListMisplaced", &brume__v1__list_misplaced_records_request__descriptor, &brume__v1__list_misplaced_records_response__descriptor },
 };
 const unsigned brume__v1__rings__method_indices_by_name[] = {
   0,        /* Append */
   1,        /* Fetch */
   3,        /* FetchStatements */
   4,        /* FindRoots */
-  2         /* Join */
+  2,        /* Join */
+  5         /* ListMisplaced */
 };
 const ProtobufCServiceDescriptor brume__v1__rings__descriptor =
 {
@@ -1162,7 +1356,7 @@ const ProtobufCServiceDescriptor brume__v1__rings__descriptor =
   "Rings",
   "Brume__V1__Rings",
   "brume.v1",
-  5,
+  6,
   brume__v1__rings__method_descriptors,
   brume__v1__rings__method_indices_by_name
 };
@@ -1205,6 +1399,14 @@ void brume__v1__rings__find_roots(ProtobufCService *service,
 {
   assert(service->descriptor == &brume__v1__rings__descriptor);
   service->invoke(service, 4, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void brume__v1__rings__list_misplaced(ProtobufCService *service,
+                                      const Brume__V1__ListMisplacedRecordsRequest *input,
+                                      Brume__V1__ListMisplacedRecordsResponse_Closure closure,
+                                      void *closure_data)
+{
+  assert(service->descriptor == &brume__v1__rings__descriptor);
+  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void brume__v1__rings__init (Brume__V1__Rings_Service *service,
                              Brume__V1__Rings_ServiceDestroy destroy)

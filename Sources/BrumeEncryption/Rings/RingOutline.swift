@@ -5,6 +5,8 @@ package struct RingOutline: Hashable, Sendable {
     /// The number of the entry, and of its key.
     package let number: UInt32
     package let hash: [UInt8]
+    /// Whether all of the zone is one tree.
+    package let isPerZone: Bool
     /// Whether assets of the zone are not encrypted.
     package let hasPlainAssets: Bool
     /// Whether the tree is private again, so that new values take the zone's key.
@@ -35,7 +37,7 @@ package struct RingOutline: Hashable, Sendable {
         _ = try reader.readBytes(exactly: Digest.byteCount)
         _ = try reader.readBytes(atMost: Digest.byteCount)
         _ = try reader.readText()
-        _ = try reader.readFlag()
+        isPerZone = try reader.readFlag()
         hasPlainAssets = try reader.readFlag()
         _ = try reader.readU32()
         isClosed = try reader.readFlag()

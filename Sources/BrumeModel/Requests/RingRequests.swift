@@ -125,3 +125,29 @@ package struct FindRingRootsRequest: Equatable, Sendable {
         self.treeIDs = treeIDs
     }
 }
+
+/// A request for records of a zone of the caller's own whose encrypted values are of other trees than the one that they
+/// are in.
+package struct ListMisplacedRecordsRequest: Equatable, Sendable {
+    package var zone: ZoneID
+    /// Where the part of the zone starts that is looked at: 0, then what the last answer said.
+    package var start: UInt32
+
+    package init(zone: ZoneID, start: UInt32 = 0) {
+        self.zone = zone
+        self.start = start
+    }
+}
+
+/// What was found in a part of a zone.
+package struct MisplacedRecordsPage: Equatable, Sendable {
+    /// The records' names.
+    package var names: [String]
+    /// Where the next part starts; 0 where there is none.
+    package var next: UInt32
+
+    package init(names: [String] = [], next: UInt32 = 0) {
+        self.names = names
+        self.next = next
+    }
+}

@@ -35,6 +35,7 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let ringsJoin = Method(rawValue: 146)
     package static let ringsFetchStatements = Method(rawValue: 147)
     package static let ringsFindRoots = Method(rawValue: 148)
+    package static let ringsListMisplaced = Method(rawValue: 149)
     package static let enrolmentsPost = Method(rawValue: 160)
     package static let enrolmentsFetch = Method(rawValue: 161)
     package static let enrolmentsEnd = Method(rawValue: 162)

@@ -15,6 +15,7 @@ extension Method {
         .statementsAppend: "Statements.Append", .statementsFetch: "Statements.Fetch",
         .ringsAppend: "Rings.Append", .ringsFetch: "Rings.Fetch", .ringsJoin: "Rings.Join",
         .ringsFetchStatements: "Rings.FetchStatements", .ringsFindRoots: "Rings.FindRoots",
+        .ringsListMisplaced: "Rings.ListMisplaced",
         .enrolmentsPost: "Enrolments.Post", .enrolmentsFetch: "Enrolments.Fetch", .enrolmentsEnd: "Enrolments.End",
         .adminAddAccount: "Admin.AddAccount", .adminListAccounts: "Admin.ListAccounts",
         .adminRemoveAccount: "Admin.RemoveAccount", .adminCreateToken: "Admin.CreateToken",

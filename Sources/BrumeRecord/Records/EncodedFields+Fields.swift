@@ -34,19 +34,7 @@ extension EncodedFields {
         bytes.withUnsafeBytes { bytes in
             var reader = WireReader(bytes)
             while let field = try? reader.next() {
-                var parts = WireReader(field.content)
-                while let part = try? parts.next() {
-                    guard part.number == 2 else { continue }
-                    var value = WireReader(part.content)
-                    guard let member = try? value.next(), let kind = FieldKind(number: member.number),
-                        kind.isEncrypted
-                    else { break }
-                    let sealed = kind.namesAssets ? try? StoredRecord.secrets(ofAssets: member.content) : member.content
-                    guard let sealed, let header = try? EncryptedHeader(ofValue: sealed) else {
-                        preconditionFailure("an encrypted value that was checked has no header")
-                    }
-                    if !visit(header) { return }
-                }
+                if let header = StoredRecord.encryptedHeader(ofField: field.content), !visit(header) { return }
             }
         }
     }

@@ -45,6 +45,8 @@ extension DataRequest {
         case .ringsFetchStatements:
             self = .fetchRingStatements(try coder.decodeFetchRingStatementsRequest(payload))
         case .ringsFindRoots: self = .findRingRoots(try coder.decodeFindRingRootsRequest(payload))
+        case .ringsListMisplaced:
+            self = .listMisplacedRecords(try coder.decodeListMisplacedRecordsRequest(payload))
         case .enrolmentsPost: self = .enrolment(.post(try coder.decodePostEnrolmentRequest(payload)))
         case .enrolmentsFetch: self = .enrolment(.fetch(try coder.decodeFetchEnrolmentsRequest(payload)))
         case .enrolmentsEnd: self = .enrolment(.end(try coder.decodeEndEnrolmentRequest(payload)))

@@ -29,6 +29,7 @@ extension MessageCoder {
         case .ringJoined: encodeJoinRingResponse()
         case .ringStatements(let page): encodeFetchRingStatementsResponse(page)
         case .ringRoots(let roots): encodeFindRingRootsResponse(roots)
+        case .misplacedRecords(let page): encodeListMisplacedRecordsResponse(page)
         case .enrolmentPosted: encodePostEnrolmentResponse()
         case .enrolments(let enrolments): encodeFetchEnrolmentsResponse(enrolments)
         case .enrolmentEnded: encodeEndEnrolmentResponse()

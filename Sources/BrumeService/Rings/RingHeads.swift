@@ -27,6 +27,7 @@ struct RingHeads {
         let entry: SharedBytes
         let number: UInt32
         let hash: [UInt8]
+        let isPerZone: Bool
         let hasPlainAssets: Bool
         let isClosed: Bool
         let ownerStatementHash: [UInt8]
@@ -34,8 +35,8 @@ struct RingHeads {
 
         init(_ outline: RingOutline, of entry: SharedBytes) {
             (self.entry, number, hash, isClosed) = (entry, outline.number, outline.hash, outline.isClosed)
-            (hasPlainAssets, ownerStatementHash) = (outline.hasPlainAssets, outline.ownerStatementHash)
-            others = outline.others
+            (isPerZone, hasPlainAssets) = (outline.isPerZone, outline.hasPlainAssets)
+            (ownerStatementHash, others) = (outline.ownerStatementHash, outline.others)
         }
     }
 
@@ -156,6 +157,29 @@ struct RingHeads {
         guard try prepare(zone, of: database.rings) else { return [] }
         try prepareTrees(ofZone: zone, database.rings)
         return ids.compactMap { zones[zone]!.trees![$0]?.root }.sorted()
+    }
+
+    /// Records of a part of a zone with values of other trees than the one that they are in: a tree has the same id
+    /// before it is shared and after.
+    ///
+    /// - Parameter zone: The zone's incarnation.
+    /// - Throws: Where what is kept can't be read.
+    mutating func misplacedRecords(
+        from start: UInt32, inZone zone: UInt64, of database: Database
+    ) throws(EncryptionRefusal) -> MisplacedRecordsPage {
+        var page = MisplacedRecordsPage()
+        guard try prepare(zone, of: database.rings), !zones[zone]!.head.isPerZone else { return page }
+        let place = zones[zone]!.place
+        var ids: [String: EncryptedHeader.TreeID] = [:]
+        page.next = database.visitEncryptedRecords(from: start, inZone: zone) { name, root, trees in
+            let id =
+                ids[root]
+                ?? EncryptedHeader.TreeID(BrumeEncryption.Tree(place: place, root: root, kind: .isPrivate).id)
+            ids[root] = id
+            if trees.contains(where: { $0 != id }) { page.names.append(name) }
+            return page.names.count < Limits.itemsPerRequest
+        }
+        return page
     }
 
     // MARK: Statements

@@ -17,4 +17,21 @@ extension Shard {
         }
         return roots.filter { database.mayLearn(ofRing: $0, inZone: request.zone, caller) }
     }
+
+    /// Records of the caller's own that are to be encrypted anew.
+    func misplacedRecords(
+        _ request: ListMisplacedRecordsRequest, in loaded: LoadedDatabase, caller: Caller
+    ) throws(ServiceError) -> MisplacedRecordsPage {
+        let database = loaded.database
+        _ = try database.zone(request.zone, for: caller).get()
+        guard caller.user == database.id.owner else { throw Self.isNotOwner }
+        guard let zone = database.incarnation(of: request.zone, for: caller) else { return MisplacedRecordsPage() }
+        return try readKept("a ring") { () throws(EncryptionRefusal) in
+            try loaded.ringHeads.misplacedRecords(from: request.start, inZone: zone, of: database)
+        }
+    }
+
+    private static let isNotOwner = ServiceError(
+        .permissionFailure,
+        "what is to be encrypted anew in a zone is for its owner's devices alone; ask for a zone of your own")
 }

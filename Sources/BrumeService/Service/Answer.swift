@@ -30,6 +30,7 @@ package enum Answer: Sendable {
     case ringJoined
     indirect case ringStatements(StatementsPage)
     case ringRoots([String])
+    indirect case misplacedRecords(MisplacedRecordsPage)
     case enrolmentPosted
     case enrolments([RelayedEnrolment])
     case enrolmentEnded
@@ -78,6 +79,7 @@ extension Answer {
             page.entries.reduce(0) { $0 + $1.count + Self.itemBytes } + page.guests.count * Self.guestBytes
                 + (page.departed.count + page.renewed.count) * Self.itemBytes
         case .ringRoots(let roots): roots.reduce(0) { $0 + $1.utf8.count + Self.itemBytes }
+        case .misplacedRecords(let page): page.names.reduce(0) { $0 + $1.utf8.count + Self.itemBytes }
         case .enrolments(let enrolments):
             enrolments.reduce(0) { $1.messages.reduce($0 + Self.itemBytes) { $0 + $1.count } }
         case .queryPlan, .health, .administration, .shareAccessRequested, .statementAppended, .ringEntryAppended,

@@ -26,6 +26,7 @@ package enum DataRequest: Sendable {
     case joinRing(JoinRingRequest)
     case fetchRingStatements(FetchRingStatementsRequest)
     case findRingRoots(FindRingRootsRequest)
+    case listMisplacedRecords(ListMisplacedRecordsRequest)
     case enrolment(EnrolmentRequest)
 
     var scope: DatabaseScope {
@@ -40,7 +41,7 @@ package enum DataRequest: Sendable {
         case .fetchZones(let scope, _), .listZones(let scope), .fetchSubscriptions(let scope, _),
             .listSubscriptions(let scope):
             scope
-        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements, .findRingRoots:
+        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements, .findRingRoots, .listMisplacedRecords:
             ringZone?.isOfCaller == false ? .shared : .private
         case .shareMetadata, .requestShareAccess, .acceptShare, .appendStatement, .fetchStatements, .enrolment:
             .private
@@ -68,7 +69,8 @@ package enum DataRequest: Sendable {
         case .zoneChanges(let request): [request.zone]
         case .modifyZones(let request): request.saves + request.deletions
         case .fetchZones(_, let zones): zones
-        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements, .findRingRoots: ringZone.map { [$0] }
+        case .appendRingEntry, .fetchRing, .joinRing, .fetchRingStatements, .findRingRoots, .listMisplacedRecords:
+            ringZone.map { [$0] }
         default: nil
         }
     }
@@ -81,6 +83,7 @@ package enum DataRequest: Sendable {
         case .joinRing(let request): request.zone
         case .fetchRingStatements(let request): request.zone
         case .findRingRoots(let request): request.zone
+        case .listMisplacedRecords(let request): request.zone
         default: nil
         }
     }
@@ -106,6 +109,9 @@ package enum DataRequest: Sendable {
         case .findRingRoots(var request):
             request.zone = own
             return .findRingRoots(request)
+        case .listMisplacedRecords(var request):
+            request.zone = own
+            return .listMisplacedRecords(request)
         default: return self
         }
     }

@@ -115,6 +115,8 @@ extension Shard {
             return .ringStatements(try ringStatements(request, in: database, caller: caller))
         case .findRingRoots(let request):
             return .ringRoots(try ringRoots(request, in: loaded, caller: caller))
+        case .listMisplacedRecords(let request):
+            return .misplacedRecords(try misplacedRecords(request, in: loaded, caller: caller))
         }
     }
 

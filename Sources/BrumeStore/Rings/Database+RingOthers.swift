@@ -198,7 +198,7 @@ extension Database {
     }
 
     /// The slot of the root of the shared tree that a record is in; nil for none.
-    private func rootSlot(ofTreeOver slot: Int32, inZoneAt index: Int) -> Int32? {
+    func rootSlot(ofTreeOver slot: Int32, inZoneAt index: Int) -> Int32? {
         let number = zoneStates[index].trees.cover(of: slot)
         return zoneStates[index].trees.trees[number].flatMap { zoneStates[index].sharing.roots[$0.share] }
     }

@@ -24,6 +24,8 @@ package enum MessageSamples {
         zone: ringRequest.zone, user: RecordSamples.userName, after: 300)
     package static let ringRootsRequest = FindRingRootsRequest(
         zone: ringRequest.zone, treeIDs: [operationID, operationID.reversed()])
+    package static let misplacedRequest = ListMisplacedRecordsRequest(zone: ringRequest.zone, start: 300)
+    package static let misplaced = MisplacedRecordsPage(names: ["a", "\u{e9}"], next: 301)
     package static let statements = StatementsPage(statements: [SharedBytes([0, 9]), SharedBytes([255])], last: 300)
 
     package static let enrolments = [

@@ -27,6 +27,8 @@ typedef struct Brume__V1__FetchRingStatementsRequest Brume__V1__FetchRingStateme
 typedef struct Brume__V1__FetchRingStatementsResponse Brume__V1__FetchRingStatementsResponse;
 typedef struct Brume__V1__FindRingRootsRequest Brume__V1__FindRingRootsRequest;
 typedef struct Brume__V1__FindRingRootsResponse Brume__V1__FindRingRootsResponse;
+typedef struct Brume__V1__ListMisplacedRecordsRequest Brume__V1__ListMisplacedRecordsRequest;
+typedef struct Brume__V1__ListMisplacedRecordsResponse Brume__V1__ListMisplacedRecordsResponse;
 
 
 /* --- enums --- */
@@ -240,6 +242,41 @@ struct  Brume__V1__FindRingRootsResponse
     , 0,NULL }
 
 
+struct  Brume__V1__ListMisplacedRecordsRequest
+{
+  ProtobufCMessage base;
+  /*
+   * of the caller's own
+   */
+  Brume__V1__ZoneID *zone;
+  /*
+   * 0 for the first part of the zone; then what the last answer says
+   */
+  uint32_t start;
+};
+#define BRUME__V1__LIST_MISPLACED_RECORDS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__list_misplaced_records_request__descriptor) \
+    , NULL, 0 }
+
+
+struct  Brume__V1__ListMisplacedRecordsResponse
+{
+  ProtobufCMessage base;
+  /*
+   * record names, 400 at most
+   */
+  size_t n_names;
+  ProtobufCBinaryData *names;
+  /*
+   * where the next part starts, behind this one; 0 where there is none
+   */
+  uint32_t next;
+};
+#define BRUME__V1__LIST_MISPLACED_RECORDS_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__v1__list_misplaced_records_response__descriptor) \
+    , 0,NULL, 0 }
+
+
 /* Brume__V1__AppendRingEntryRequest methods */
 void   brume__v1__append_ring_entry_request__init
                      (Brume__V1__AppendRingEntryRequest         *message);
@@ -449,6 +486,44 @@ Brume__V1__FindRingRootsResponse *
 void   brume__v1__find_ring_roots_response__free_unpacked
                      (Brume__V1__FindRingRootsResponse *message,
                       ProtobufCAllocator *allocator);
+/* Brume__V1__ListMisplacedRecordsRequest methods */
+void   brume__v1__list_misplaced_records_request__init
+                     (Brume__V1__ListMisplacedRecordsRequest         *message);
+size_t brume__v1__list_misplaced_records_request__get_packed_size
+                     (const Brume__V1__ListMisplacedRecordsRequest   *message);
+size_t brume__v1__list_misplaced_records_request__pack
+                     (const Brume__V1__ListMisplacedRecordsRequest   *message,
+                      uint8_t             *out);
+size_t brume__v1__list_misplaced_records_request__pack_to_buffer
+                     (const Brume__V1__ListMisplacedRecordsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ListMisplacedRecordsRequest *
+       brume__v1__list_misplaced_records_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__list_misplaced_records_request__free_unpacked
+                     (Brume__V1__ListMisplacedRecordsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__V1__ListMisplacedRecordsResponse methods */
+void   brume__v1__list_misplaced_records_response__init
+                     (Brume__V1__ListMisplacedRecordsResponse         *message);
+size_t brume__v1__list_misplaced_records_response__get_packed_size
+                     (const Brume__V1__ListMisplacedRecordsResponse   *message);
+size_t brume__v1__list_misplaced_records_response__pack
+                     (const Brume__V1__ListMisplacedRecordsResponse   *message,
+                      uint8_t             *out);
+size_t brume__v1__list_misplaced_records_response__pack_to_buffer
+                     (const Brume__V1__ListMisplacedRecordsResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__V1__ListMisplacedRecordsResponse *
+       brume__v1__list_misplaced_records_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__v1__list_misplaced_records_response__free_unpacked
+                     (Brume__V1__ListMisplacedRecordsResponse *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Brume__V1__AppendRingEntryRequest_Closure)
@@ -484,6 +559,12 @@ typedef void (*Brume__V1__FindRingRootsRequest_Closure)
 typedef void (*Brume__V1__FindRingRootsResponse_Closure)
                  (const Brume__V1__FindRingRootsResponse *message,
                   void *closure_data);
+typedef void (*Brume__V1__ListMisplacedRecordsRequest_Closure)
+                 (const Brume__V1__ListMisplacedRecordsRequest *message,
+                  void *closure_data);
+typedef void (*Brume__V1__ListMisplacedRecordsResponse_Closure)
+                 (const Brume__V1__ListMisplacedRecordsResponse *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -511,6 +592,10 @@ struct Brume__V1__Rings_Service
                      const Brume__V1__FindRingRootsRequest *input,
                      Brume__V1__FindRingRootsResponse_Closure closure,
                      void *closure_data);
+  void (*list_misplaced)(Brume__V1__Rings_Service *service,
+                         const Brume__V1__ListMisplacedRecordsRequest *input,
+                         Brume__V1__ListMisplacedRecordsResponse_Closure closure,
+                         void *closure_data);
 };
 typedef void (*Brume__V1__Rings_ServiceDestroy)(Brume__V1__Rings_Service *);
 void brume__v1__rings__init (Brume__V1__Rings_Service *service,
@@ -523,7 +608,8 @@ void brume__v1__rings__init (Brume__V1__Rings_Service *service,
       function_prefix__ ## fetch,\
       function_prefix__ ## join,\
       function_prefix__ ## fetch_statements,\
-      function_prefix__ ## find_roots  }
+      function_prefix__ ## find_roots,\
+      function_prefix__ ## list_misplaced  }
 void brume__v1__rings__append(ProtobufCService *service,
                               const Brume__V1__AppendRingEntryRequest *input,
                               Brume__V1__AppendRingEntryResponse_Closure closure,
@@ -544,6 +630,10 @@ void brume__v1__rings__find_roots(ProtobufCService *service,
                                   const Brume__V1__FindRingRootsRequest *input,
                                   Brume__V1__FindRingRootsResponse_Closure closure,
                                   void *closure_data);
+void brume__v1__rings__list_misplaced(ProtobufCService *service,
+                                      const Brume__V1__ListMisplacedRecordsRequest *input,
+                                      Brume__V1__ListMisplacedRecordsResponse_Closure closure,
+                                      void *closure_data);
 
 /* --- descriptors --- */
 
@@ -558,6 +648,8 @@ extern const ProtobufCMessageDescriptor brume__v1__fetch_ring_statements_request
 extern const ProtobufCMessageDescriptor brume__v1__fetch_ring_statements_response__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__find_ring_roots_request__descriptor;
 extern const ProtobufCMessageDescriptor brume__v1__find_ring_roots_response__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__list_misplaced_records_request__descriptor;
+extern const ProtobufCMessageDescriptor brume__v1__list_misplaced_records_response__descriptor;
 extern const ProtobufCServiceDescriptor brume__v1__rings__descriptor;
 
 PROTOBUF_C__END_DECLS

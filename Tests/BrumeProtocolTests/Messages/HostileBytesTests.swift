@@ -113,6 +113,14 @@ struct HostileBytesTests {
                 coder.encodeFindRingRootsResponse(["a", "b"]), { _ = try coder.decodeFindRingRootsResponse($0) }
             ),
             HostileBytes(
+                coder.encodeListMisplacedRecordsRequest(MessageSamples.misplacedRequest),
+                { _ = try coder.decodeListMisplacedRecordsRequest($0) }
+            ),
+            HostileBytes(
+                coder.encodeListMisplacedRecordsResponse(MessageSamples.misplaced),
+                { _ = try coder.decodeListMisplacedRecordsResponse($0) }
+            ),
+            HostileBytes(
                 coder.encodePostEnrolmentRequest(
                     PostEnrolmentRequest(id: MessageSamples.operationID, step: 4, message: [1, 2, 3])),
                 { _ = try coder.decodePostEnrolmentRequest($0) }

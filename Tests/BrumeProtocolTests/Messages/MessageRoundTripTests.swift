@@ -402,6 +402,17 @@ struct MessageRoundTripTests {
         }
     }
 
+    @Test("misplaced records are asked for part by part, and arrive by name")
+    func misplacedRecords() throws {
+        let request = MessageSamples.misplacedRequest
+        let bytes = client.encodeListMisplacedRecordsRequest(request)
+        #expect(try bytes.decoded(server.decodeListMisplacedRecordsRequest) == request)
+        for page in [MessageSamples.misplaced, MisplacedRecordsPage()] {
+            let bytes = server.encodeListMisplacedRecordsResponse(page)
+            #expect(try bytes.decoded(client.decodeListMisplacedRecordsResponse) == page)
+        }
+    }
+
     @Test("what guests of rings may not send is refused")
     func badRingGuests() throws {
         func refusal(_ edit: (inout JoinRingRequest) -> Void) -> ErrorCode? {

@@ -66,11 +66,11 @@ struct RingAccounts {
     /// A ring that begins, with its owner and others.
     func begun(
         by owner: FramePeer, zone: String, root: String? = nil, with others: [RingMember] = [],
-        invitations: [RingInvitation] = []
+        invitations: [RingInvitation] = [], isPerZone: Bool = false
     ) throws -> RingChain {
         let draft = RingDraft(
             members: [member(owner, .owner)] + others, invitations: invitations, zoneKeyNumber: root == nil ? 0 : 1)
-        return try author(owner).begin(ring(of: owner, zone: zone, root: root), draft)
+        return try author(owner).begin(ring(of: owner, zone: zone, root: root), isPerZone: isPerZone, draft)
     }
 
     /// The chain with the next entry by somebody, changed as `change` says.

@@ -1,10 +1,12 @@
+internal import BrumeModel
+
 /// Which records of a zone are below which, as far as this device has seen: what is encrypted in a record takes the key
 /// of its tree, and a tree goes by the name of its root.
 struct ZoneTrees: Sendable {
     /// Records that are kept in mind; then it begins anew, and parents are fetched again.
     private static let recordsMax = 20_000
     /// Records from one to its root: as many as are looked at before a record is taken for the root.
-    static let depthMax = 64
+    static let depthMax = Limits.treeDepth
 
     /// The parent of each record that was seen; nil for a root.
     private var parents: [String: String?] = [:]
