@@ -29,6 +29,11 @@ package struct EncryptedHeader: Hashable, Sendable {
             func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
             self.init(high: number(bytes[..<8]), low: number(bytes[8...]))
         }
+
+        /// The id's bytes.
+        package var bytes: [UInt8] {
+            [high, low].flatMap { number in withUnsafeBytes(of: number.bigEndian) { [UInt8]($0) } }
+        }
     }
 
     /// Why bytes are no encrypted value, or no stamp.
@@ -101,8 +106,7 @@ package struct EncryptedHeader: Hashable, Sendable {
     /// The header's bytes.
     package var bytes: [UInt8] {
         func bytes(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number) { [UInt8]($0) } }
-        return [Self.format, Self.suite] + bytes(treeID.high.bigEndian) + bytes(treeID.low.bigEndian)
-            + [isShared ? 1 : 0] + bytes(keyNumber.littleEndian)
+        return [Self.format, Self.suite] + treeID.bytes + [isShared ? 1 : 0] + bytes(keyNumber.littleEndian)
     }
 
     /// The length of an encrypted value whose content takes so many bytes, its own length included.

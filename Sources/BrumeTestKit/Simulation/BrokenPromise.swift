@@ -75,6 +75,8 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case takesZoneKeys
     /// A page of a ring leaves out somebody who asks to be taken in.
     case hidesGuests
+    /// A list of the records that are to be encrypted anew leaves out one of them.
+    case hidesMisplaced
     /// A start forgets who asks to be taken into rings.
     case forgetsGuests
     /// A fetch of enrolments shows what the one before did.

@@ -97,7 +97,7 @@ extension CommitHistory {
         save.fields.values.compactMap { $0.flatMap(header) } + [header(ofStamp: save.stamp)].compactMap(\.self)
     }
 
-    private static func header(of value: FieldValue) -> EncryptedHeader? {
+    static func header(of value: FieldValue) -> EncryptedHeader? {
         guard case .encrypted(let value) = value else { return nil }
         return value.bytes.withUnsafeBytes { try? EncryptedHeader(ofValue: $0) }
     }

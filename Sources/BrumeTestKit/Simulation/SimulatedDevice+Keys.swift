@@ -23,6 +23,13 @@ extension SimulatedDevice {
         }
         if generator.oneIn(3) { return nil }
         if generator.oneIn(24) { return header(number, isShared: true) }
+        let history = simulation.history
+        // Some values are of the tree that their record is in, or comes into later.
+        if generator.oneIn(2),
+            let tree = history.tree(of: generator.pick(Self.recordNames), in: timeline.states.last!.rings(of: zone))
+        {
+            return EncryptedHeader(treeID: tree, isShared: false, keyNumber: number)
+        }
         return header(generator.oneIn(24) ? generator.pick([1, number + 1]) : number, isShared: false)
     }
 

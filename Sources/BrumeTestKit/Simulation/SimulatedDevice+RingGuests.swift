@@ -12,6 +12,8 @@ extension SimulatedDevice {
         guard let zone = otherZone() else { return useSharedDatabase() }
         let state = simulation.history[home(of: zone)].states.last!
         if generator.oneIn(6) { return fetchRingStatements(zone) }
+        if generator.oneIn(24) { return findRingRoots(of: zone) }
+        if generator.oneIn(48) { return listMisplacedRecords(of: zone) }
         // Those with whom the whole zone is shared have a part in its ring; others in that of a root. Now and then one
         // asks for what is not theirs.
         let isWhole = state.zones[zone.name]?.records[Names.zoneShare] != nil

@@ -25,6 +25,8 @@ extension SimulatedDevice {
     func useRing(in wanted: String? = nil) {
         let state = timeline.states.last!
         let zone = wanted ?? ownZone(state)
+        if wanted == nil, generator.oneIn(12) { return listMisplacedRecords(of: ZoneID(name: zone)) }
+        if wanted == nil, generator.oneIn(24) { return findRingRoots(of: ZoneID(name: zone)) }
         // A tree has no ring where the zone has none.
         let roots = state.ring(of: zone).isEmpty ? [] : state.sharedRoots(of: zone)
         let root = roots.isEmpty || generator.oneIn(4) ? "" : generator.pick(roots)

@@ -158,7 +158,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         case .showsOthersMatches: accounts = 2
         case .keepsAllEvents: backlogEvents = 2
         case .ignoresMembers, .takesForeignStatements, .takesAnyProof, .takesOldKeys, .takesReadersEntries,
-            .takesZoneKeys, .hidesGuests, .forgetsGuests:
+            .takesZoneKeys, .hidesGuests, .hidesMisplaced, .forgetsGuests:
             let isOfTrees = promise == .takesZoneKeys || seed.isMultiple(of: 2)
             (sharesMuch, sharesKeys, sharesRecords) = (true, true, isOfTrees)
             (accounts, zones, zonesPerRequest, thinkMilliseconds) = (3, 1, 1, 60)

@@ -88,6 +88,10 @@ package struct SimulationReport: Sendable {
     package var ringEntriesThatDropped = 0
     /// Pages of statements beside rings that were checked against the commits.
     package var ringStatementPages = 0
+    /// Roots that were told by the ids of their trees, lists of misplaced records, and records in them.
+    package var ringRootsFound = 0
+    package var misplacedPages = 0
+    package var misplacedRecords = 0
     /// Encrypted values and stamps in commits, and those of them that are of a shared tree's key.
     package var encryptedChecked = 0
     package var encryptedInTreesChecked = 0
@@ -170,6 +174,9 @@ package struct SimulationReport: Sendable {
         ringGuestsTakenIn += other.ringGuestsTakenIn
         ringEntriesThatDropped += other.ringEntriesThatDropped
         ringStatementPages += other.ringStatementPages
+        ringRootsFound += other.ringRootsFound
+        misplacedPages += other.misplacedPages
+        misplacedRecords += other.misplacedRecords
         encryptedChecked += other.encryptedChecked
         encryptedInTreesChecked += other.encryptedInTreesChecked
         departuresRefused += other.departuresRefused
@@ -214,7 +221,8 @@ package struct SimulationReport: Sendable {
             + "earlier chains taken again \(ringSelections), too often \(ringSelectionsRefused), "
             + "entries that others made \(ringEntriesOfOthers), guests taken in \(ringGuestsTakenIn), "
             + "entries that dropped somebody \(ringEntriesThatDropped), "
-            + "pages of statements beside rings \(ringStatementPages), "
+            + "pages of statements beside rings \(ringStatementPages), roots of trees found \(ringRootsFound), "
+            + "lists of misplaced records \(misplacedPages), records in them \(misplacedRecords), "
             + "values encrypted \(encryptedChecked), in shared trees \(encryptedInTreesChecked), "
             + "fields with encrypted assets \(encryptedAssetHolders), "
             + "refused for their keys \(keysRefused), since somebody departed \(departuresRefused), "

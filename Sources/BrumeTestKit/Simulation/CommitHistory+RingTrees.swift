@@ -1,0 +1,49 @@
+internal import BrumeEncryption
+internal import BrumeModel
+
+/// In which trees encrypted values are, and in which they should be.
+extension CommitHistory {
+    /// The id of the tree of a root, where the zone's ring says where that is.
+    func tree(of root: String, in kept: KeptRings) -> EncryptedHeader.TreeID? {
+        guard let place = kept.entries[""]?.first.flatMap(outline)?.ring.place else { return nil }
+        return EncryptedHeader.TreeID(Tree(place: place, root: root, kind: .isPrivate).id)
+    }
+
+    /// The roots that a caller has to be told who asks for all trees of a zone; nil where that does not exist for them.
+    func ringRoots(of zone: String, in state: State, to user: String?) -> Set<String>? {
+        guard state.zones[zone] != nil, user.map({ state.start(of: $0, in: zone) != nil }) ?? true else { return nil }
+        let kept = state.rings(of: zone)
+        guard kept.entries[""] != nil else { return [] }
+        return Set(kept.entries.keys.filter { !$0.isEmpty }).filter { root in
+            user.map { state.mayLearn($0, ofRing: root, in: zone) } ?? true
+        }
+    }
+
+    /// The records of a zone with encrypted values of other trees than the one that they are in.
+    func misplacedRecords(of zone: String, in state: State) -> Set<String> {
+        let kept = state.rings(of: zone)
+        guard let records = state.zones[zone]?.records, let first = kept.entries[""]?.last.flatMap(outline),
+            !first.isPerZone
+        else { return [] }
+        var misplaced: Set<String> = []
+        for (name, version) in records {
+            let trees = Set(version.record.fields.values.compactMap { Self.header(of: $0)?.treeID })
+            guard !trees.isEmpty, let root = state.zones[zone]!.treeRoot(of: name) else { continue }
+            if trees != [tree(of: root, in: kept)!] { misplaced.insert(name) }
+        }
+        return misplaced
+    }
+}
+
+extension CommitHistory.Zone {
+    /// The root of the tree that a record is in; nil where its parents lead in a circle.
+    fileprivate func treeRoot(of name: String) -> String? {
+        if let shared = root(ofTreeOver: name) { return shared }
+        var (current, passed) = (name, Set<String>())
+        while let parent = records[current]?.parent {
+            guard passed.insert(current).inserted else { return nil }
+            current = parent
+        }
+        return current
+    }
+}
