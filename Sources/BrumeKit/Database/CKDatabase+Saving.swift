@@ -69,14 +69,33 @@ extension CKDatabase {
     struct RecordModification: Sendable {
         /// One request. There is one at most, but in the shared database, where there is one for each owner.
         struct Part: Sendable {
-            let zones: [OutgoingZone]
+            var zones: [OutgoingZone]
             /// Without its zones, which are not ready before their files are uploaded and their values are encrypted.
             var request: ModifyRecordsRequest<DecodedFields>
         }
 
-        let parts: [Part]
+        private(set) var parts: [Part]
         /// The results of what the server need not be asked about.
         fileprivate let unsent: RecordModificationResults
+
+        fileprivate init(parts: [Part], unsent: RecordModificationResults) {
+            self.parts = parts
+            self.unsent = unsent
+        }
+
+        /// All that is encrypted in the records goes into the trees that they are in.
+        ///
+        /// - Parameter fetched: The records as the server has them.
+        mutating func encryptAnew(_ fetched: [String: Record]) {
+            for part in parts.indices {
+                for zone in parts[part].zones.indices {
+                    parts[part].zones[zone].fetched = fetched
+                    for index in parts[part].zones[zone].saves.indices {
+                        parts[part].zones[zone].saves[index].isEncryptedAnew = true
+                    }
+                }
+            }
+        }
     }
 
     /// Reads the records: what the app does with them from now on is not in the modification.
@@ -185,6 +204,7 @@ extension CKDatabase {
     ) async throws(CKError) -> RecordModificationResults {
         let account = core.account
         let removed = databaseScope == .private ? part.participantsRemoved : []
+        let moved = await noteMoves(of: part, account, options)
         let answers = try await account.call(
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(part.wholeRequest) },
@@ -198,6 +218,7 @@ extension CKDatabase {
             await takeKeys(from: saved, ended: ended, account, options)
             await showLinks(of: part.sharesSaved(results), account)
         }
+        for zoneID in moved { reencryptInBackground(zoneID, account) }
         return results
     }
 }
@@ -284,6 +305,8 @@ struct OutgoingZone: Sendable {
     /// Whether the server gets no file that is not encrypted; nil as long as that is not known, and no file is
     /// uploaded.
     var encryptsAssets: Bool?
+    /// Records as the server has them, of those that are encrypted anew.
+    var fetched: [String: Record] = [:]
     /// The last entry of the zone's ring, where something is encrypted with it.
     var ringEntryHash: [UInt8] = []
 

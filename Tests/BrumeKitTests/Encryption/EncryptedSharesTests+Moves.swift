@@ -1,28 +1,196 @@
+import BrumeEncryption
+import BrumeModel
+import BrumeTestKit
+import Foundation
 import Testing
 
 @testable import BrumeKit
 
 /// What is encrypted below records that move into another tree.
 extension EncryptedSharesTests {
-    /// A record below one that can move, in the shared tree.
-    func card(in diary: Diary, on device: CKContainer) async throws -> (list: CKRecord, card: CKRecord) {
-        let zone = CKRecordZone(zoneID: diary.root.recordID.zoneID)
-        let (list, card) = (page("list", in: zone, name: "list"), page("card", in: zone, name: "card"))
-        list.setParent(diary.root)
-        card.setParent(list)
-        _ = try await device.privateCloudDatabase.modifyRecords(saving: [list, card], deleting: [])
-        return (list, card)
+    private static let zone = ZoneRingID(zone: "Diary")
+
+    /// Has a device encrypt nothing anew by itself.
+    func holdReencryption(on device: CKContainer) {
+        #expect(device.core.account.encryptedZones.beginReencryption(Self.zone))
+    }
+
+    /// A list below a record, and a card below that.
+    private func cards(
+        below parent: CKRecord, on device: CKContainer, count: Int = 1, text: String = "card"
+    ) async throws -> (list: CKRecord, cards: [CKRecord]) {
+        let zone = CKRecordZone(zoneID: parent.recordID.zoneID)
+        let list = page("list", in: zone, name: "list")
+        list.setParent(parent)
+        let cards = (0..<count).map { page(text, in: zone, name: "card\($0)") }
+        for card in cards { card.setParent(list) }
+        let database = device.privateCloudDatabase
+        try await database.save(list)
+        for part in stride(from: 0, to: count, by: 200) {
+            let records = Array(cards[part..<min(part + 200, count)])
+            let results = try await database.modifyRecords(saving: records, deleting: [])
+            for result in results.saveResults.values { _ = try result.get() }
+        }
+        return (list, cards)
+    }
+
+    /// The trees of a record's values on the server.
+    private func trees(of id: CKRecord.ID, on device: CKContainer) async throws -> Set<[UInt8]> {
+        let database = device.privateCloudDatabase
+        let records = try await database.fetchRaw(
+            [id.recordName], id.zoneID, desiredKeys: nil, device.core.account, database.callOptions)
+        return Set(try #require(records[id.recordName]).valueHeaders.map(\.treeID))
+    }
+
+    private func tree(_ root: String, on device: CKContainer) throws -> Set<[UInt8]> {
+        let place = try #require(device.core.account.encryptedZones.knownKeys(Self.zone)).place
+        return [Tree(place: place, root: root, kind: .isPrivate).id]
+    }
+
+    private func note(on device: CKContainer) async throws -> Bool {
+        try await device.core.account.keyFolders.folder(of: device.core.account).hasMoves("Diary")
     }
 
     @Test("are read below what has left a share on a device of the owner's that never saw the share")
     func leftTree() async throws {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
-        let (list, card) = try await card(in: diary, on: ada)
+        let (list, cards) = try await cards(below: diary.root, on: ada)
+        holdReencryption(on: ada)
         try await move(list, below: diary.diary, on: ada)
         let laptop = device(0)
         try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
-        #expect(try await text(card.recordID, on: laptop, isOwner: true) == "card")
-        #expect(laptop.core.account.encryptedZones.knownRoots(card.recordID.zoneID.ringID) == ["root"])
+        #expect(try await text(cards[0].recordID, on: laptop, isOwner: true) == "card")
+        #expect(laptop.core.account.encryptedZones.knownRoots(Self.zone) == ["root"])
     }
+
+    @Test("are encrypted anew for guests below what moves into a share, behind the save and by the app")
+    func movesIn() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        try await move(list, below: diary.root, on: ada)
+        // Whoever is first.
+        #expect(try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID).failures.isEmpty)
+        #expect(try await text(diary.id("card0", isOwner: false), on: bob) == "card")
+        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("root", on: ada))
+        #expect(try await !stamp(cards[0].recordID, on: ada).isEmpty)
+        let again = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        #expect(again.count == 0 && again.failures.isEmpty)
+    }
+
+    @Test("are encrypted anew without an app that asks for it, and nothing stays noted")
+    func background() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, _) = try await cards(below: diary.diary, on: ada)
+        #expect(try await !note(on: ada))
+        try await move(list, below: diary.root, on: ada)
+        try await until { try await text(diary.id("card0", isOwner: false), on: bob) == "card" }
+        try await until { try await !note(on: ada) }
+    }
+
+    @Test("are encrypted anew after a restart where a device has ended meanwhile")
+    func restart() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let folder = try ada.core.configuration.resolvedStateFolder()
+        let diary = try await diary(ada, bob)
+        let (list, _) = try await cards(below: diary.diary, on: ada)
+        holdReencryption(on: ada)
+        try await move(list, below: diary.root, on: ada)
+        #expect(try await note(on: ada))
+        #expect(try await text(diary.id("card0", isOwner: false), on: bob) == nil)
+        let restarted = device(0) { $0.stateFolder = folder }
+        _ = try await restarted.privateCloudDatabase.record(for: diary.root.recordID)
+        try await until { try await text(diary.id("card0", isOwner: false), on: bob) == "card" }
+        try await until { try await !note(on: restarted) }
+    }
+
+    @Test("are encrypted anew with the zone's key below what leaves a share")
+    func movesOut() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.root, on: ada)
+        try await move(list, below: diary.diary, on: ada)
+        _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("diary", on: ada))
+        #expect(try await text(cards[0].recordID, on: ada, isOwner: true) == "card")
+    }
+
+    @Test("are encrypted anew for guests below a record that is shared in the midst of a tree, and after its share")
+    func middle() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        let share = CKShare(rootRecord: list)
+        share.publicPermission = .readOnly
+        _ = try await ada.privateCloudDatabase.modifyRecords(saving: [list, share], deleting: [])
+        _ = try await accept(try #require(share.url), by: bob)
+        _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        for name in ["list", "card0"] {
+            let expected = name == "list" ? "list" : "card"
+            #expect(try await text(diary.id(name, isOwner: false), on: bob) == expected)
+        }
+        try await ada.privateCloudDatabase.deleteRecord(withID: share.recordID)
+        _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("diary", on: ada))
+    }
+
+    @Test("are encrypted anew in parts where there are many of them, or large ones")
+    func parts() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        holdReencryption(on: ada)
+        let (list, cards) = try await cards(below: diary.diary, on: ada, count: Limits.itemsPerRequest + 1)
+        let large = (0..<3).map { page(String(repeating: "x", count: 700_000), in: diary.zone, name: "large\($0)") }
+        for record in large {
+            record.setParent(list)
+            try await ada.privateCloudDatabase.save(record)
+        }
+        try await move(list, below: diary.root, on: ada)
+        let done = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        #expect(done.count == cards.count + large.count && done.failures.isEmpty)
+        #expect(try await text(diary.id("card\(Limits.itemsPerRequest)", isOwner: false), on: bob) == "card")
+        #expect(try await text(diary.id("large2", isOwner: false), on: bob)?.count == 700_000)
+    }
+
+    @Test("are not encrypted anew where nothing says where a record is, nor by a device without the keys")
+    func reencryptionRefusals() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let web = device(0)
+        let seen = try await web.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await move(seen, below: diary.root, on: web)
+        let zone = diary.root.recordID.zoneID
+        let done = try await ada.privateCloudDatabase.reencryptRecords(in: zone)
+        #expect(done.count == 0 && Set(done.failures.keys.map(\.recordName)) == ["diary", "note"])
+        #expect(done.failures.values.allSatisfy { $0.code == .accountTemporarilyUnavailable })
+        #expect(try await text(diary.id("note", isOwner: false), on: bob) == nil)
+        #expect(
+            await code { try await web.privateCloudDatabase.reencryptRecords(in: zone) }
+                == .accountTemporarilyUnavailable)
+        // A person's app says where it is.
+        let moved = try await ada.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await move(moved, below: diary.root, on: ada)
+        _ = try await ada.privateCloudDatabase.reencryptRecords(in: zone)
+        #expect(try await text(diary.id("note", isOwner: false), on: bob) == "note")
+        for database in [ada.publicCloudDatabase, ada.sharedCloudDatabase] {
+            #expect(await code { try await database.reencryptRecords(in: zone) } == .invalidArguments)
+        }
+        let missing = CKRecordZone.ID(zoneName: "Missing")
+        #expect(await code { try await ada.privateCloudDatabase.reencryptRecords(in: missing) } == .zoneNotFound)
+    }
+
+    /// Waits for something that is done in the background.
+    private func until(_ isMet: () async throws -> Bool) async throws {
+        for _ in 0..<1_000 {
+            if try await isMet() { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("nothing was done in the background")
+    }
+}
+
+extension EncryptedSharesTests.Diary {
+    var zone: CKRecordZone { CKRecordZone(zoneID: root.recordID.zoneID) }
 }

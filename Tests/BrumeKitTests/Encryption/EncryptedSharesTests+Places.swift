@@ -126,6 +126,7 @@ extension EncryptedSharesTests {
     @Test("are encrypted for guests in records that were plain, and below others, before the zone had keys")
     func latePlainTree() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let zone = CKRecordZone(zoneName: "Diary")
         let database = ada.privateCloudDatabase
         try await database.save(zone)
@@ -170,6 +171,7 @@ extension EncryptedSharesTests {
     @Test("keep the key of another tree in a record that moves with another policy, and are set in its new one")
     func movedByPolicy() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         diary.diary.setParent(diary.root)
         let database = ada.privateCloudDatabase

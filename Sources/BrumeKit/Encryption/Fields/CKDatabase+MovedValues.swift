@@ -13,9 +13,12 @@ extension CKDatabase {
         // With another policy the save may meet a version that nobody here has seen, and what is sent would undo it.
         if sealer.isPerZone || policy != .ifServerRecordUnchanged { return [:] }
         let names = places.map { zone.saves[$0] }.filter { outgoing in
-            outgoing.sent.version != nil && outgoing.sent.parentEdit != nil
+            outgoing.sent.version != nil && (outgoing.sent.parentEdit != nil || outgoing.isEncryptedAnew)
         }.map(\.name)
-        return names.isEmpty ? [:] : try await fetchRaw(names, zone.id, desiredKeys: nil, account, options)
+        let unknown = names.filter { zone.fetched[$0] == nil }
+        if unknown.isEmpty { return zone.fetched }
+        let records = try await fetchRaw(unknown, zone.id, desiredKeys: nil, account, options)
+        return records.merging(zone.fetched) { $1 }
     }
 
     /// The encrypted values of records that move into another tree, by the records' names, what the app's instance does

@@ -29,6 +29,7 @@ extension CKDatabase {
         }
         // Trees are looked for by what is known of parents.
         for zoneID in byZone.keys { zones.updateTrees(zoneID.ringID) { _ in } }
+        for zoneID in byZone.keys { await resumeReencryption(in: zoneID, account, options) }
         learn(records, account)
         try await takeInGuests(records, account, options)
         for (zoneID, encrypted) in byZone.sorted(by: { $0.key.ringID.isBefore($1.key.ringID) }) {

@@ -26,7 +26,7 @@ extension CKDatabase {
                 failures.merge(try await prepareFiles(of: &zones[index], account, options)) { $1 }
             }
             let encrypted = Set(
-                zones[index].saves.indices.filter { zones[index].saves[$0].sendsEncrypted(part.request.savePolicy) })
+                zones[index].saves.indices.filter { zones[index].saves[$0].needsKeys(part.request.savePolicy) })
             let parents =
                 databaseScope == .public
                 ? [] : zones[index].saves.indices.filter { zones[index].saves[$0].sent.parentEdit != nil }
@@ -45,7 +45,7 @@ extension CKDatabase {
                 if error.keepsFromAsking { throw error }
                 // A parent alone needs no keys: it goes without a stamp.
                 for outgoing in places.map({ zones[index].saves[$0] })
-                where outgoing.sendsEncrypted(part.request.savePolicy) {
+                where outgoing.needsKeys(part.request.savePolicy) {
                     failures[outgoing.record.recordID] = error
                 }
                 for place in places { zones[index].saves[place].stamp = [] }
@@ -154,13 +154,13 @@ extension CKDatabase {
             let outgoing = zone.saves[place]
             // A parent alone needs no keys: it goes without a stamp.
             zone.saves[place].stamp = []
-            if !outgoing.sendsEncrypted(policy) { continue }
+            if !outgoing.needsKeys(policy) { continue }
             failures[outgoing.record.recordID] = without[roots[outgoing.name] ?? outgoing.name]
         }
         places.removeAll(where: closed.contains)
         let moving = try await recordsToMove(zone, places, policy, sealer, account, options)
         let doubts = try await doubtfulPlaces(of: zone, places, roots, moving: moving, sealer, account, options)
-        for place in places where zone.saves[place].sendsEncrypted(policy) {
+        for place in places where zone.saves[place].needsKeys(policy) {
             if let doubt = doubts[zone.saves[place].name] { failures[zone.saves[place].record.recordID] = doubt }
         }
         places.removeAll { failures[zone.saves[$0].record.recordID] != nil }
@@ -224,6 +224,9 @@ extension CKDatabase {
 
 extension OutgoingRecord {
     var name: String { record.recordID.recordName }
+
+    /// Whether the record can't be saved without keys.
+    func needsKeys(_ policy: SavePolicy) -> Bool { isEncryptedAnew || sendsEncrypted(policy) }
 
     /// Whether the save sends encrypted values, or encrypted assets.
     func sendsEncrypted(_ policy: SavePolicy) -> Bool {

@@ -18,6 +18,7 @@ final class EncryptedZones: Sendable {
         /// The zones of which this device has kept no ring, and until when that is believed.
         var unkept: [ZoneRingID: UInt64] = [:]
         var rootless: [ZoneRingID: Rootless] = [:]
+        var moved = MovedZones()
         var isEnded = false
     }
 
@@ -306,6 +307,9 @@ final class EncryptedZones: Sendable {
             state.rootless[zone] = rootless
         }
     }
+
+    /// Looks at or changes what is known of zones in which records are to be encrypted anew.
+    func withMovedZones<Value>(_ body: (inout MovedZones) -> Value) -> Value { state.withLock { body(&$0.moved) } }
 
     // MARK: Ends
 

@@ -33,6 +33,9 @@ struct ZoneTrees: Sendable {
     /// The name of the share whose root a record is, or with an empty name of the zone's.
     func share(of root: String) -> String? { root.isEmpty ? CKRecordNameZoneWideShare : shares[root] }
 
+    /// Whether a record is below another one, or it is not known that it is not.
+    func mayHaveParent(_ record: String) -> Bool { parents[record] != .some(nil) }
+
     enum Walk: Equatable {
         case root(String)
         /// The parent of this record is not known.
