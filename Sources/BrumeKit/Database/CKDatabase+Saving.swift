@@ -172,7 +172,8 @@ extension CKDatabase {
         return (part, unsent)
     }
 
-    /// Sends a part, and what the server refuses since its zone's ring has another key by now once more with that.
+    /// Sends a part, and what the server refuses since its zone's ring has another key by now once more with that; so
+    /// it does with what meets a newer version that differs in its keys alone.
     private func sendSealed(
         _ part: RecordModification.Part, _ options: CallOptions
     ) async throws(CKError) -> RecordModificationResults {
@@ -183,16 +184,17 @@ extension CKDatabase {
         }
         var sent = part
         for _ in 0..<KeyLimits.attemptsMax {
-            guard let stale = sent.sealingAgain(after: results) else { break }
+            let stale = sent.sealingAgain(after: results)
+            guard let failed = stale ?? sent.rebased(after: results) else { break }
             do throws(CKError) {
-                let (again, refused) = try await sealing(stale, options, isStale: true)
+                let (again, refused) = try await sealing(failed, options, isStale: stale != nil)
                 take(refused)
                 if again.zones.isEmpty { break }
                 take(try await send(again, options))
                 sent = again
             } catch {
                 // The others are saved.
-                take(stale.failed(with: error))
+                take(failed.failed(with: error))
                 break
             }
         }

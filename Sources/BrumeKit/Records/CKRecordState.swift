@@ -149,6 +149,12 @@ struct CKRecordState: Sendable {
         encrypted.set(value, forKey: key, edit: editCount)
     }
 
+    /// Edits start from another version, which has the same content.
+    mutating func start(from base: Base, _ newer: EncryptedFields) {
+        (version, self.base) = (base.version, base)
+        encrypted.start(from: newer)
+    }
+
     /// Encrypted values are open here, as those of a fetched version.
     mutating func show(_ values: [String: FieldValue]) {
         encrypted = EncryptedFields(values: values, sealed: [:], unreadable: [:], edits: [:])

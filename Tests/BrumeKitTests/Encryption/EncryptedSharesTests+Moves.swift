@@ -77,6 +77,12 @@ extension EncryptedSharesTests {
         #expect(try await !stamp(cards[0].recordID, on: ada).isEmpty)
         let again = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
         #expect(again.count == 0 && again.failures.isEmpty)
+        // The app's own instances are older versions of the same content.
+        cards[0].encryptedValues["text"] = "more"
+        cards[0]["plain"] = "word"
+        try await ada.privateCloudDatabase.save(cards[0])
+        let seen = try await bob.sharedCloudDatabase.record(for: diary.id("card0", isOwner: false))
+        #expect(seen.encryptedValues["text"] == "more" && seen["plain"] == "word")
     }
 
     @Test("are encrypted anew without an app that asks for it, and nothing stays noted")
@@ -179,6 +185,21 @@ extension EncryptedSharesTests {
         }
         let missing = CKRecordZone.ID(zoneName: "Missing")
         #expect(await code { try await ada.privateCloudDatabase.reencryptRecords(in: missing) } == .zoneNotFound)
+    }
+
+    @Test("that somebody else changed since are a conflict all the same")
+    func conflict() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        try await move(list, below: diary.root, on: ada)
+        _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        let theirs = try await bob.sharedCloudDatabase.record(for: diary.id("card0", isOwner: false))
+        theirs.encryptedValues["text"] = "theirs"
+        try await bob.sharedCloudDatabase.save(theirs)
+        cards[0].encryptedValues["title"] = "ours"
+        let error = await #expect(throws: CKError.self) { try await ada.privateCloudDatabase.save(cards[0]) }
+        #expect(error?.code == .serverRecordChanged && error?.serverRecord?.encryptedValues["text"] == "theirs")
     }
 
     /// Waits for something that is done in the background.

@@ -102,6 +102,13 @@ struct EncryptedFields: Sendable {
         }
     }
 
+    /// Edits start from those of another version.
+    mutating func start(from newer: EncryptedFields) {
+        (sealed, formerTreeIDs) = (newer.sealed, newer.formerTreeIDs)
+        for (key, value) in newer.values where edits[key] == nil { values[key] = value }
+        unreadable = newer.unreadable.filter { edits[$0.key] == nil }
+    }
+
     /// Takes over the server's answer to a save of `sent`, an earlier copy.
     ///
     /// - Parameters:
