@@ -20,7 +20,7 @@ struct AnswerFilter: ~Copyable {
     /// The methods about which there are lies.
     private static let methods: Set<Method> = [
         .recordsModify, .recordsFetch, .recordsChanges, .recordsQuery, .databasesChanges, .statementsAppend,
-        .statementsFetch, .ringsAppend, .ringsFetch, .ringsJoin, .ringsFetchStatements,
+        .statementsFetch, .ringsAppend, .ringsFetch, .ringsJoin, .ringsFetchStatements, .ringsListMisplaced,
     ]
 
     /// The device has sent bytes.

@@ -21,6 +21,8 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         case record(CKRecord.ID, insteadOf: CKRecord.ID)
         /// A record below another one.
         case parent(String, of: CKRecord.ID)
+        /// Records that are to be encrypted anew.
+        case misplaced([CKRecord.ID])
         case keys(KeysLie, of: Shared)
         case news(NewsLie, of: Shared)
         case joining(Shared)
@@ -143,11 +145,21 @@ extension ServerLie {
 
     /// A record is below another one of its zone, by its parent reference.
     ///
-    /// Which record is below which is the server's word. Values are read as ever; new ones of a private record that is
-    /// shown below a shared one are encrypted for those who take part in the share. The account's devices read them
-    /// once they have fetched something of the share.
+    /// Which record is below which is the server's word. Values are read as ever. What is encrypted in a private record
+    /// says that it is elsewhere, so that saves of new values fail with `accountTemporarilyUnavailable` where it is
+    /// shown below a shared one.
     public static func showsParent(_ parent: CKRecord.ID, of recordID: CKRecord.ID) -> ServerLie {
         ServerLie(
             "\(recordID.recordName) is below \(parent.recordName)", .parent(parent.recordName, of: recordID))
+    }
+
+    /// Records of one zone of the account's own have encrypted values of another tree than the one that they are in,
+    /// and are to be encrypted anew.
+    ///
+    /// A device does that with its next ``CKDatabase/reencryptRecords(in:)``, or when something moves in the zone:
+    /// those that are where they were stay as they are.
+    public static func listsForReencryption(_ recordIDs: [CKRecord.ID]) -> ServerLie {
+        let names = recordIDs.map(\.recordName).joined(separator: ", ")
+        return ServerLie("\(names) are encrypted in another tree", .misplaced(recordIDs))
     }
 }

@@ -43,6 +43,7 @@ extension TestServer {
                 parts.append(.field(.value(key, value), of: target))
             case .recordType(let type, let id): parts.append(.recordType(type, of: id))
             case .parent(let parent, let id): parts.append(.parent(parent, of: id))
+            case .misplaced(let ids): parts.append(.misplaced(ids))
             case .record(let other, let id):
                 guard let record = try await storedRecord(other, in: try privateDatabase(of: account.name)) else {
                     throw TestServerError("\(account.name) has no record \(other.recordName) that a lie could show")

@@ -1,3 +1,4 @@
+internal import BrumeKit
 internal import BrumeModel
 internal import BrumeProtocol
 
@@ -44,6 +45,15 @@ extension ToldLie {
         let request = try decode(call.request, MessageCoder().decodeJoinRingRequest)
         guard ring.isIn(request.zone), request.root == ring.root else { return nil }
         return .failure(ServiceError(.invalidArguments, "the ring has no statement of the user; send the user's own"))
+    }
+
+    /// Records that are said to be encrypted in another tree than theirs.
+    static func toldMisplaced(_ ids: [CKRecord.ID], to call: AnsweredCall) throws(ServiceError) -> ServerAnswer? {
+        guard call.method == .ringsListMisplaced else { return nil }
+        let coder = MessageCoder()
+        let request = try decode(call.request, coder.decodeListMisplacedRecordsRequest)
+        let names = ids.filter { ToldRing($0.zoneID).isIn(request.zone) }.map(\.recordName)
+        return .message(coder.encodeListMisplacedRecordsResponse(MisplacedRecordsPage(names: names)))
     }
 
     // MARK: Statements

@@ -22,6 +22,7 @@ struct ToldLie: Sendable {
         case recordType(String, of: CKRecord.ID)
         case parent(String, of: CKRecord.ID)
         case record([UInt8], insteadOf: CKRecord.ID)
+        case misplaced([CKRecord.ID])
         case keys(ToldKeys, of: ToldRing)
         case news(ToldNews, of: ToldRing)
         /// What a device asks for is refused.
@@ -61,6 +62,7 @@ struct ToldLie: Sendable {
         case .parent(let parent, let id):
             try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingParent(parent, of: bytes) }
         case .record(let other, let id): try toldRecord(id, answer, to: call) { _, _ in other }
+        case .misplaced(let ids): try toldMisplaced(ids, to: call)
         case .keys(let keys, let ring): try toldRing(keys, ring, answer, to: call)
         case .news(let news, let ring): try toldNews(news, ring, answer, to: call)
         case .joining(let ring): try toldJoining(ring, to: call)

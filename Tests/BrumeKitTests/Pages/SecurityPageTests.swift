@@ -13,6 +13,7 @@ struct SecurityPageTests {
         "S": [
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests.swift",
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Guests.swift",
+            "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Moves.swift",
         ],
         "L": ["Tests/BrumeKitTests/Encryption/LyingServerTests.swift"],
         "F": ["Tests/BrumeKitTests/Assets/EncryptedContentTests.swift"],
