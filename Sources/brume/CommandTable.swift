@@ -9,7 +9,8 @@ enum CommandTable {
         ] + AccountCommands.definitions + ContainersCommands.definitions + SchemaCommands.definitions
         + ZonesCommands.definitions
         + RecordsCommands.definitions + ShareCommands.definitions + KeyCommands.definitions
-        + KeyCommands.enrolmentDefinitions + KeyCommands.peopleDefinitions + [
+        + KeyCommands.enrolmentDefinitions + KeyCommands.peopleDefinitions
+        + KeyCommands.reencryptionDefinitions + [
             QueryCommands.query,
             QueryCommands.explain,
             ChangesCommand.definition,

@@ -95,4 +95,26 @@ struct KeyPeopleCommandTests {
         let other = try run("b", ["key", "people", "Lists", "list", "--owner", owner])
         #expect(other.output.first?.hasPrefix(owner) == true, "\(other.output)")
     }
+
+    @Test("read what is below a record that moves into a share once it was encrypted anew")
+    func reencryption() throws {
+        for words in [
+            ["records", "save", "Lists", "board", "--type", "List", "--encrypted", "text=board"],
+            ["records", "save", "Lists", "card", "--type", "List", "--parent", "board", "--encrypted", "text=card"],
+            ["key", "give", guest, "Lists", "list", "--yes"],
+            ["records", "save", "Lists", "board", "--parent", "list"],
+        ] {
+            let done = try run("a", words)
+            #expect(done.status == 0, "\(words): \(done.errors)")
+        }
+        let first = try run("a", ["key", "reencrypt", "Lists", "--json"])
+        #expect(
+            first.status == 0 && first.output.first?.contains("\"left\":[]") == true, "\(first.output) \(first.errors)")
+        let record = try run("b", ["records", "get", "Lists", "card", "--owner", owner, "--json"]).json()
+        #expect(record.line.contains("card\"") && !record.line.contains("unreadable"), "\(record.line)")
+        let second = try run("a", ["key", "reencrypt", "Lists"])
+        #expect(second.output.first?.hasPrefix("nothing to do") == true, "\(second.output) \(second.errors)")
+        try fails(.notFound, "zone", "a", "key", "reencrypt", "Nowhere")
+        try fails(.usage, "ZONE", "a", "key", "reencrypt")
+    }
 }

@@ -4,7 +4,8 @@ internal import BrumeModel
 internal import BrumeProtocol
 internal import BrumeRandom
 
-/// What devices ask about trees: whose root one has that a value names, and which values are of other trees than theirs.
+/// What devices ask about trees: which root one has that a value names, and which values are of other trees than
+/// theirs.
 extension SimulatedDevice {
     /// Asks for the roots of all trees that a zone may have, and checks that those are told of which the device may
     /// learn.

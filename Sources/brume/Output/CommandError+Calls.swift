@@ -14,6 +14,7 @@ extension CommandError {
         ("CKDatabase.encryptionPeople(of:)", "brume key people"),
         ("CKDatabase.encryptionPeople(ofShared:)", "brume key people"),
         ("CKDatabase.giveEncryptionKeys(to:)", "brume key give"),
+        ("CKDatabase.reencryptRecords(in:)", "brume key reencrypt ZONE"),
         ("CKContainer.trust(_:)", "brume key compare"),
     ]
 
