@@ -140,6 +140,6 @@ package enum StoreLimits {
     /// ``TreePreparation``.
     package static let movedRecordsPerRequest = 10_000
 
-    /// Records, fields and parents that one look for misplaced records goes over: some milliseconds.
+    /// Records and fields that one look for misplaced records goes over: some milliseconds.
     package static let encryptedRecordSteps = 10_000
 }

@@ -126,8 +126,7 @@ package struct FindRingRootsRequest: Equatable, Sendable {
     }
 }
 
-/// A request for records of a zone of the caller's own whose encrypted values are of other trees than the one that they
-/// are in.
+/// A request for records of a zone of the caller's own that are in shared trees, and have encrypted values of others.
 package struct ListMisplacedRecordsRequest: Equatable, Sendable {
     package var zone: ZoneID
     /// Where the part of the zone starts that is looked at: 0, then what the last answer said.

@@ -2,13 +2,16 @@ package import BrumeModel
 
 /// What a stored record says of its encrypted values.
 extension StoredRecord {
-    /// Calls `visit` with each field's header, nil for a field that is not encrypted. Nothing is allocated.
+    /// Calls `visit` with each field's header, nil for a field that is not encrypted, and the bytes of the field.
+    /// Nothing is allocated.
     package static func forEachEncryptedHeader(
-        of record: UnsafeRawBufferPointer, _ visit: (EncryptedHeader?) -> Void
+        of record: UnsafeRawBufferPointer, _ visit: (EncryptedHeader?, _ byteCount: Int) -> Void
     ) {
         var reader = WireReader(record)
         while let element = try? reader.next() {
-            if element.number == UInt64(fieldsNumber) { visit(encryptedHeader(ofField: element.content)) }
+            if element.number == UInt64(fieldsNumber) {
+                visit(encryptedHeader(ofField: element.content), element.content.count)
+            }
         }
     }
 

@@ -159,8 +159,8 @@ struct RingHeads {
         return ids.compactMap { zones[zone]!.trees![$0]?.root }.sorted()
     }
 
-    /// Records of a part of a zone with values of other trees than the one that they are in: a tree has the same id
-    /// before it is shared and after.
+    /// Records of a part of a zone that are in shared trees and have values of others: a tree has the same id before it
+    /// is shared and after.
     ///
     /// - Parameter zone: The zone's incarnation.
     /// - Throws: Where what is kept can't be read.
@@ -171,7 +171,7 @@ struct RingHeads {
         guard try prepare(zone, of: database.rings), !zones[zone]!.head.isPerZone else { return page }
         let place = zones[zone]!.place
         var ids: [String: EncryptedHeader.TreeID] = [:]
-        page.next = database.visitEncryptedRecords(from: start, inZone: zone) { name, root, trees in
+        page.next = database.visitEncryptedRecordsOfTrees(from: start, inZone: zone) { name, root, trees in
             let id =
                 ids[root]
                 ?? EncryptedHeader.TreeID(BrumeEncryption.Tree(place: place, root: root, kind: .isPrivate).id)

@@ -19,7 +19,7 @@ extension CommitHistory {
         }
     }
 
-    /// The records of a zone with encrypted values of other trees than the one that they are in.
+    /// The records of shared trees in a zone that have encrypted values of others.
     func misplacedRecords(of zone: String, in state: State) -> Set<String> {
         let kept = state.rings(of: zone)
         guard let records = state.zones[zone]?.records, let first = kept.entries[""]?.last.flatMap(outline),
@@ -28,22 +28,9 @@ extension CommitHistory {
         var misplaced: Set<String> = []
         for (name, version) in records {
             let trees = Set(version.record.fields.values.compactMap { Self.header(of: $0)?.treeID })
-            guard !trees.isEmpty, let root = state.zones[zone]!.treeRoot(of: name) else { continue }
+            guard !trees.isEmpty, let root = state.zones[zone]!.root(ofTreeOver: name) else { continue }
             if trees != [tree(of: root, in: kept)!] { misplaced.insert(name) }
         }
         return misplaced
-    }
-}
-
-extension CommitHistory.Zone {
-    /// The root of the tree that a record is in; nil where its parents lead in a circle.
-    fileprivate func treeRoot(of name: String) -> String? {
-        if let shared = root(ofTreeOver: name) { return shared }
-        var (current, passed) = (name, Set<String>())
-        while let parent = records[current]?.parent {
-            guard passed.insert(current).inserted else { return nil }
-            current = parent
-        }
-        return current
     }
 }
