@@ -83,13 +83,18 @@ extension CKDatabase {
             self.unsent = unsent
         }
 
-        /// All that is encrypted in the records goes into the trees that they are in.
+        /// All that is encrypted in the records goes into the shared trees that they are in.
         ///
-        /// - Parameter fetched: The records as the server has them.
-        mutating func encryptAnew(_ fetched: [String: Record]) {
+        /// - Parameters:
+        ///   - fetched: The records as the server has them.
+        ///   - moved: The records that this device has put below others, by their names.
+        ///   - believesStamps: Whether stamps of those trees say of others that they were put there.
+        mutating func encryptAnew(_ fetched: [String: Record], moved: [String: String], believesStamps: Bool) {
             for part in parts.indices {
                 for zone in parts[part].zones.indices {
                     parts[part].zones[zone].fetched = fetched
+                    parts[part].zones[zone].moved = moved
+                    parts[part].zones[zone].believesStamps = believesStamps
                     for index in parts[part].zones[zone].saves.indices {
                         parts[part].zones[zone].saves[index].isEncryptedAnew = true
                     }
@@ -206,7 +211,13 @@ extension CKDatabase {
     ) async throws(CKError) -> RecordModificationResults {
         let account = core.account
         let removed = databaseScope == .private ? part.participantsRemoved : []
-        let moved = await noteMoves(of: part, account, options)
+        let moving = part.zones.filter { movesIntoShares($0, account) }
+        for zone in moving {
+            await account.encryptedZones.saveBegins(moving: zone.moved, in: zone.id.ringID, for: account, options)
+        }
+        defer {
+            for zone in moving { account.encryptedZones.saveEnds(in: zone.id.ringID, for: account) }
+        }
         let answers = try await account.call(
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(part.wholeRequest) },
@@ -220,7 +231,7 @@ extension CKDatabase {
             await takeKeys(from: saved, ended: ended, account, options)
             await showLinks(of: part.sharesSaved(results), account)
         }
-        for zoneID in moved { reencryptInBackground(zoneID, account) }
+        for zone in moving { reencryptInBackground(zone.id, account) }
         return results
     }
 }
@@ -309,6 +320,11 @@ struct OutgoingZone: Sendable {
     var encryptsAssets: Bool?
     /// Records as the server has them, of those that are encrypted anew.
     var fetched: [String: Record] = [:]
+    /// Records that come into shared trees with what is below them, and their new parents; where records are encrypted
+    /// anew, those that have come before.
+    var moved: [String: String] = [:]
+    /// Whether stamps of shared trees say of records that they have come, too.
+    var believesStamps = false
     /// The last entry of the zone's ring, where something is encrypted with it.
     var ringEntryHash: [UInt8] = []
 

@@ -12,7 +12,7 @@ extension EncryptedSharesTests {
 
     /// Has a device encrypt nothing anew by itself.
     func holdReencryption(on device: CKContainer) {
-        #expect(device.core.account.encryptedZones.beginReencryption(Self.zone))
+        #expect(device.core.account.encryptedZones.withMovedZones { $0.begin(Self.zone) })
     }
 
     /// A list below a record, and a card below that.
@@ -112,22 +112,48 @@ extension EncryptedSharesTests {
         try await until { try await !note(on: restarted) }
     }
 
-    @Test("are encrypted anew with the zone's key below what leaves a share")
+    @Test("stay as they are below what leaves a share, and what is new there guests can't read")
     func movesOut() async throws {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
         let (list, cards) = try await cards(below: diary.root, on: ada)
         try await move(list, below: diary.diary, on: ada)
-        _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
-        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("diary", on: ada))
+        let done = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        #expect(done.count == 0 && done.failures.isEmpty)
+        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("root", on: ada))
+        cards[0].encryptedValues["title"] = "ours"
+        try await ada.privateCloudDatabase.save(cards[0])
+        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("root", on: ada).union(tree("diary", on: ada)))
         #expect(try await text(cards[0].recordID, on: ada, isOwner: true) == "card")
     }
 
-    @Test("are encrypted anew for guests below a record that is shared in the midst of a tree, and after its share")
+    @Test("stay in their private tree where nothing but the server says that they are in another one")
+    func falsePrivateParent() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        _ = try await cards(below: diary.root, on: ada)
+        let zones = ada.core.account.encryptedZones
+        // The list is shown apart from the share, and the note below it.
+        zones.updateTrees(Self.zone) { trees in
+            trees.learn("list", parent: nil)
+            trees.learn("diary", parent: "list")
+        }
+        diary.note.encryptedValues["text"] = "secret"
+        let before = try await stamp(diary.note.recordID, on: ada)
+        try await ada.privateCloudDatabase.save(diary.note)
+        #expect(try await trees(of: diary.note.recordID, on: ada) == tree("diary", on: ada))
+        #expect(try await stamp(diary.note.recordID, on: ada) == before)
+        // The truth about the list, and then a lie about the note again.
+        zones.updateTrees(Self.zone) { $0.learn("list", parent: "root") }
+        diary.note.encryptedValues["text"] = "more"
+        #expect(await code { try await ada.privateCloudDatabase.save(diary.note) } == .accountTemporarilyUnavailable)
+    }
+
+    @Test("are encrypted anew for guests below a record that is shared in the midst of a tree")
     func middle() async throws {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
-        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        let (list, _) = try await cards(below: diary.diary, on: ada)
         let share = CKShare(rootRecord: list)
         share.publicPermission = .readOnly
         _ = try await ada.privateCloudDatabase.modifyRecords(saving: [list, share], deleting: [])
@@ -137,9 +163,6 @@ extension EncryptedSharesTests {
             let expected = name == "list" ? "list" : "card"
             #expect(try await text(diary.id(name, isOwner: false), on: bob) == expected)
         }
-        try await ada.privateCloudDatabase.deleteRecord(withID: share.recordID)
-        _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
-        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("diary", on: ada))
     }
 
     @Test("are encrypted anew in parts where there are many of them, or large ones")

@@ -67,4 +67,64 @@ struct ShownPathTests {
         none.system.stamp = []
         #expect(!isProved(1, [cut]) && !isProved(1, [none]))
     }
+
+    // MARK: What is encrypted anew
+
+    /// Stamps of a record, by the tree whose key makes them: a private one's, or that of the shared tree.
+    private func stamped(_ name: String, below parent: String, in root: String, isShared: Bool = false) throws -> Record
+    {
+        let tree = Tree(place: keys.place, root: root, kind: isShared ? .isShared : .isPrivate)
+        let cipher = TreeCipher(tree: tree, key: Self.key, number: 1).record(named: name, type: "Page")
+        return Record(
+            system: SystemFields(
+                name: name, type: "Page", changeTag: "1", parent: parent, stamp: cipher.stamp(parent: parent)),
+            fields: [:])
+    }
+
+    private static let key = SecretKey.random()
+
+    private func isProvedAnew(
+        _ records: [Record], _ trees: Set<[UInt8]>, moved: [String: String] = [:], believesStamps: Bool = false
+    ) -> Bool {
+        let byName = Dictionary(uniqueKeysWithValues: records.map { ($0.system.name, $0) })
+        return path.firstUnprovedAnew(
+            trees, byName, hasMoved: { moved[$0] == $1 }, believesStamps: believesStamps
+        ) { header in
+            [TreeCipher(tree: Tree(place: keys.place, header), key: Self.key, number: header.keyNumber)]
+        } == nil
+    }
+
+    @Test("is proved for what is encrypted anew by stamps that guests can't make, up to the record that has moved")
+    func anew() throws {
+        let note = try stamped("note", below: "page", in: "desk")
+        let page = try stamped("page", below: "root", in: "root", isShared: true)
+        #expect(isProvedAnew([note, page], [id("desk")], moved: ["page": "root"]))
+        #expect(!isProvedAnew([note, page], [id("desk")]), "guests can make the stamp of the page")
+        #expect(isProvedAnew([note, page], [id("desk")], believesStamps: true))
+        #expect(!isProvedAnew([note, page], [id("desk")], moved: ["page": "other"]))
+        #expect(!isProvedAnew([note], [id("desk")], moved: [:], believesStamps: true))
+        #expect(!isProvedAnew([page], [id("desk")], moved: ["page": "root"], believesStamps: true))
+        // An older stamp of a record whose values are of another tree by now, or one of the share's own.
+        #expect(!isProvedAnew([note, page], [id("elsewhere")], moved: ["page": "root"], believesStamps: true))
+        let forged = try stamped("note", below: "page", in: "root", isShared: true)
+        #expect(!isProvedAnew([forged, page], [id("desk")], moved: ["page": "root"]))
+        let before = try stamped("note", below: "page", in: "root")
+        #expect(!isProvedAnew([before, page], [id("desk")], moved: ["page": "root"]))
+        // The record has moved itself, with another policy.
+        #expect(isProvedAnew([note, page], [id("note")], moved: ["note": "page"]))
+        #expect(!isProvedAnew([try stamped("note", below: "root", in: "desk")], [id("note")], moved: ["note": "page"]))
+    }
+
+    @Test("is proved below a record that was shared in the midst of a tree by stamps of that tree alone")
+    func anewInTheMidst() throws {
+        let (note, page) = (
+            try stamped("note", below: "page", in: "desk"), try stamped("page", below: "root", in: "desk")
+        )
+        #expect(isProvedAnew([note, page], [id("desk")]))
+        // What was encrypted in another share says so itself.
+        let other = try stamped("note", below: "page", in: "other", isShared: true)
+        #expect(isProvedAnew([other, page], [id("other")]))
+        #expect(!isProvedAnew([other, page], [id("desk")]))
+        #expect(!isProvedAnew([note, try stamped("page", below: "root", in: "other", isShared: true)], [id("desk")]))
+    }
 }

@@ -19,9 +19,44 @@ extension ShareKeyLieTests {
             let before = try await share.server.dump(of: "ada", showing: .changeTags)
             let done = try await ada.privateCloudDatabase.reencryptRecords(in: own.recordID.zoneID)
             #expect(
-                done.failures.mapValues(\.code) == (showsParent ? [own.recordID: .accountTemporarilyUnavailable] : [:]))
+                done.failures.mapValues(\.code) == [own.recordID: .accountTemporarilyUnavailable])
             #expect(try await share.server.dump(of: "ada", showing: .changeTags) == before, "nothing is saved")
             for lie in lies { lie.remove() }
+            try await share.isWhole(by: [try ada.relaunched(), share.bob])
+        }
+    }
+
+    @Test("encrypt nothing in two steps either: below a record that is shown apart from its share, and then in it")
+    func reencryptionInSteps() async throws {
+        try await LiedShare.run(.record) { share in
+            let (own, apart) = (
+                CKRecord(recordType: "Item", recordID: share.id("own", for: share.ada)),
+                CKRecord(recordType: "Item", recordID: share.id("apart", for: share.ada))
+            )
+            for record in [own, apart] { record.encryptedValues["text"] = "secret \(record.recordID.recordName)" }
+            _ = try await share.ada.privateCloudDatabase.modifyRecords(saving: [own, apart], deleting: [])
+            let ada = try share.ada.relaunched()
+            let item = share.id("item", for: ada)
+            let listed = try await share.server.lie(.listsForReencryption([own.recordID, item]), to: ada)
+            let below = try await share.server.lie(.showsParent(item, of: own.recordID), to: ada)
+            let away = try await share.server.lie(.showsParent(apart.recordID, of: item), to: ada)
+            let before = try await share.server.dump(of: "ada", showing: .changeTags)
+            let zone = own.recordID.zoneID
+            for _ in 0..<2 {
+                #expect(try await ada.privateCloudDatabase.reencryptRecords(in: zone).count == 0)
+            }
+            #expect(try await share.server.dump(of: "ada", showing: .changeTags) == before, "nothing is saved")
+            // Nor by what the app saves meanwhile.
+            let seen = try await share.fetched("own", by: ada)
+            seen.encryptedValues["text"] = "secret, too"
+            try await ada.privateCloudDatabase.save(seen)
+            away.remove()
+            _ = try await share.fetched("item", by: ada)
+            #expect(try await ada.privateCloudDatabase.reencryptRecords(in: zone).count == 0)
+            seen.encryptedValues["text"] = "secret, again"
+            let error = await failure { try await ada.privateCloudDatabase.save(seen) }
+            #expect(error?.code == .accountTemporarilyUnavailable)
+            for lie in [listed, below] { lie.remove() }
             try await share.isWhole(by: [try ada.relaunched(), share.bob])
         }
     }

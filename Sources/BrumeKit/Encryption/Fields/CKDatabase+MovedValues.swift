@@ -62,11 +62,15 @@ extension CKDatabase {
                 guard let plain = opened.values[key] else {
                     let canCome = opened.unreadable[key] != .damaged
                     let what =
-                        "\(outgoing.record.recordID) can't get another parent here: its encrypted field "
-                        + "\(key.quotedName) has to be encrypted anew, and this device can't read it; "
+                        outgoing.isEncryptedAnew
+                        ? "\(outgoing.record.recordID) can't be encrypted anew here: this device can't read its field "
+                            + "\(key.quotedName); "
+                        : "\(outgoing.record.recordID) can't get another parent here: its encrypted field "
+                            + "\(key.quotedName) has to be encrypted anew, and this device can't read it; "
                     moved.refusals[name] =
                         canCome
-                        ? CKError.withoutKeys(what + "let a device move it that can")
+                        ? CKError.withoutKeys(
+                            what + "let a device do it that can" + (outgoing.isEncryptedAnew ? " read it" : ""))
                         : CKError(.invalidArguments, message: what + "set the field anew, or remove it")
                     continue
                 }

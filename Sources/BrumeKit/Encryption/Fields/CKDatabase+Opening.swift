@@ -29,7 +29,6 @@ extension CKDatabase {
         }
         // Trees are looked for by what is known of parents.
         for zoneID in byZone.keys { zones.updateTrees(zoneID.ringID) { _ in } }
-        for zoneID in byZone.keys { await resumeReencryption(in: zoneID, account, options) }
         learn(records, account)
         try await takeInGuests(records, account, options)
         for (zoneID, encrypted) in byZone.sorted(by: { $0.key.ringID.isBefore($1.key.ringID) }) {
@@ -60,6 +59,7 @@ extension CKDatabase {
                 zone.keptEncryptsAssets = (try? await zones.keptAssetPolicy(zoneID.zoneName, for: account)) == true
             }
             opener.zones[zoneID.ringID] = zone
+            await resumeReencryption(in: zoneID, encrypted, account, options)
         }
         return opener
     }

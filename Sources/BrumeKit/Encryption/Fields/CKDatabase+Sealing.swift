@@ -158,8 +158,19 @@ extension CKDatabase {
             failures[outgoing.record.recordID] = without[roots[outgoing.name] ?? outgoing.name]
         }
         places.removeAll(where: closed.contains)
+        for outgoing in places.map({ zone.saves[$0] }) where outgoing.isEncryptedAnew {
+            if sealer.tree(root: roots[outgoing.name] ?? outgoing.name).kind == .isShared { continue }
+            failures[outgoing.record.recordID] = CKError.withoutKeys(
+                "\(outgoing.name.quotedName) is not encrypted anew: as far as this device can see, it is shared with nobody"
+            )
+        }
+        places.removeAll { failures[zone.saves[$0].record.recordID] != nil }
         let moving = try await recordsToMove(zone, places, policy, sealer, account, options)
-        let doubts = try await doubtfulPlaces(of: zone, places, roots, moving: moving, sealer, account, options)
+        let (doubts, elsewhere) = try await doubtfulPlaces(
+            of: zone, places, roots, moving: moving, sealer, account, options)
+        for place in places where elsewhere.contains(zone.saves[place].name) {
+            zone.saves[place].formerTree = zone.saves[place].sent.encrypted.privateTree
+        }
         for place in places where zone.saves[place].needsKeys(policy) {
             if let doubt = doubts[zone.saves[place].name] { failures[zone.saves[place].record.recordID] = doubt }
         }
@@ -167,6 +178,16 @@ extension CKDatabase {
         // What is in doubt and sends nothing encrypted gets its parent, and keeps the keys that it has.
         let certain = places.filter { doubts[zone.saves[$0].name] == nil }
         let moved = try await valuesToMove(zone, certain, moving, roots, sealer, account, options)
+        if databaseScope == .private {
+            let trees = account.encryptedZones.trees(zone.id.ringID)
+            for outgoing in certain.map({ zone.saves[$0] }) where !outgoing.isEncryptedAnew {
+                let (name, root) = (outgoing.name, roots[outgoing.name] ?? outgoing.name)
+                guard sealer.tree(root: root).kind == .isShared else { continue }
+                let isMove = zone.moves(
+                    outgoing, below: root, fetched: moving[name], hasOthers: moved.values[name] != nil, trees, policy)
+                if isMove { zone.moved[name] = outgoing.sent.parent }
+            }
+        }
         for place in places {
             let id = zone.saves[place].name
             if let refusal = moved.refusals[id] {

@@ -10,22 +10,26 @@ extension CKDatabase {
     /// whose keys it has: what is of others says nothing there.
     ///
     /// - Parameter moving: Records that move, as the server has them: all that is encrypted in them is encrypted anew.
+    /// - Returns: Also the names of those for which the same is so in a private tree, which is shown to nobody.
     func doubtfulPlaces(
         of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], moving: [String: Record],
         _ sealer: RecordSealer, _ account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> [String: CKError] {
+    ) async throws(CKError) -> (refusals: [String: CKError], inPrivateTrees: Set<String>) {
         let zones = account.encryptedZones
         var trees = zones.trees(zone.id.ringID)
         trees.learnParents(of: zone)
         let given = Set(zone.saves.filter(\.setsParent).map(\.name))
         let knownRoots = databaseScope == .shared ? zones.knownRoots(zone.id.ringID) : []
-        var doubtful: [(name: String, root: String, path: ShownPath, index: Int, above: [String])] = []
+        var doubtful: [(name: String, root: String, path: ShownPath, index: Int, above: [String], ids: Set<[UInt8]>?)] =
+            []
         for place in places {
             let outgoing = zone.saves[place]
             let name = outgoing.name
             guard let root = roots[name], root != name else { continue }
             let tree = sealer.tree(root: root)
-            guard tree.kind == .isShared else { continue }
+            if tree.kind == .isPrivate, databaseScope == .shared || sealer.isPerZone || given.contains(name) {
+                continue
+            }
             var ids = outgoing.treeIDs.union((moving[name]?.valueHeaders ?? []).map(\.treeID))
             if ids.isSubset(of: [tree.id]) { continue }
             let above = trees.path(of: name, parent: outgoing.sent.parent)
@@ -36,28 +40,40 @@ extension CKDatabase {
             // out.
             let isOnPath = above.contains(root)
             let path = ShownPath(isOnPath ? Array(above.prefix { $0 != root }) + [root] : [name, root], in: tree.place)
-            if let index = path.firstToProve(ids) { doubtful.append((name, root, path, index, above)) }
+            guard let index = path.firstToProve(ids) else { continue }
+            let isAnew = outgoing.isEncryptedAnew
+            doubtful.append((name, root, path, isAnew ? 0 : index, above, isAnew ? ids : nil))
         }
-        if doubtful.isEmpty { return [:] }
+        if doubtful.isEmpty { return ([:], []) }
         let names = Set(doubtful.flatMap { $0.path.names[$0.index...].dropLast() }).subtracting(given)
         let records = try await fetchRaw(names.sorted(), zone.id, desiredKeys: [], account, options)
         var refusals: [String: CKError] = [:]
+        var inPrivateTrees: Set<String> = []
         for item in doubtful {
             let stamped = item.path.names.compactMap { records[$0] }
             let rings = try await keys(ofStamps: stamped, above: item.above, zone.id, account, options)
-            let unproved = item.path.firstUnproved(from: item.index, records) {
-                given.contains($0)
-            } ciphers: { header in
-                rings.flatMap { $0.ciphers(header) }
-            }
+            func ciphers(_ header: ValueHeader) -> [TreeCipher] { rings.flatMap { $0.ciphers(header) } }
+            let unproved =
+                if let ids = item.ids {
+                    item.path.firstUnprovedAnew(
+                        ids, records, hasMoved: { zone.moved[$0] == $1 }, believesStamps: zone.believesStamps,
+                        ciphers: ciphers)
+                } else {
+                    item.path.firstUnproved(
+                        from: item.index, records, isGiven: { given.contains($0) }, ciphers: ciphers)
+                }
             guard let unproved else { continue }
+            if sealer.tree(root: item.root).kind == .isPrivate {
+                inPrivateTrees.insert(item.name)
+                continue
+            }
             refusals[item.name] = CKError.withoutKeys(
                 "nothing is encrypted in \(item.name.quotedName) for those with whom \(item.root.quotedName) is shared: "
                     + "what is encrypted in it is of another tree, and that \(unproved.quotedName) is where it is shown is "
                     + "the server's word alone; where it is right, set the parent of \(unproved.quotedName) again, save "
                     + "that, and try again")
         }
-        return refusals
+        return (refusals, inPrivateTrees)
     }
 
     /// The keys with which stamps of records may have been made: those that are known, and those of shared trees whose

@@ -24,6 +24,9 @@ struct RecordSealer {
 
     /// Encrypts what the save sends, and stamps the record where it has a parent.
     ///
+    /// Where nothing but the server's word says that a record is in another private tree than its values name, new ones
+    /// stay in theirs: else the server could have them pass for that tree's, and later for a share's above it.
+    ///
     /// A value that is the fetched one goes out as the same bytes if these have the current key: a save that changes
     /// nothing changes nothing.
     ///
@@ -34,7 +37,8 @@ struct RecordSealer {
     mutating func seal(
         _ outgoing: inout OutgoingRecord, root: String, policy: SavePolicy, moved: [String: FieldValue]
     ) throws(EncryptionRefusal) {
-        let cipher = try cipher(root: root)
+        let shown = try cipher(root: root)
+        let cipher = outgoing.formerTree.flatMap { keys[root]?.cipher(ofPrivateTree: $0) } ?? shown
         let id = outgoing.record.recordID
         let record = cipher.record(named: id.recordName, type: outgoing.record.recordType)
         let fields = outgoing.sent.encrypted
@@ -87,8 +91,11 @@ struct RecordSealer {
         outgoing.sealed = sent
         outgoing.sent.sends(sent, opened: moved)
         // A parent that the app has not set is the server's word. What is encrypted in the record already bears it out;
-        // where nothing is, a private tree shows it to nobody.
-        let isBorneOut = cipher.tree.kind == .isPrivate || !outgoing.treeIDs.isEmpty
+        // where nothing is, a private tree shows it to nobody. What has moved with a record above it keeps the stamp
+        // that says so: guests of its tree could not have made it.
+        let isBorneOut =
+            !outgoing.isEncryptedAnew
+            && (cipher.tree.kind == .isPrivate ? outgoing.formerTree == nil : !outgoing.treeIDs.isEmpty)
         if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isSealedAnew && isBorneOut,
             !isPerZone
         {

@@ -34,14 +34,54 @@ struct ShownPath {
         from index: Int, _ records: [String: Record], isGiven: (String) -> Bool, ciphers: (ValueHeader) -> [TreeCipher]
     ) -> String? {
         zip(names, names.dropFirst()).dropFirst(index).first { name, parent in
-            if isGiven(name) { return false }
-            guard let system = records[name]?.system, system.name == name, system.parent == parent,
-                let header = try? ValueHeader(of: system.stamp)
-            else { return true }
-            return !ciphers(header).contains { cipher in
-                let record = cipher.record(named: name, type: system.type)
-                return (try? record.check(stamp: system.stamp, parent: parent)) != nil
-            }
+            !isGiven(name) && stampHeader(of: name, below: parent, records, ciphers) == nil
         }?.0
+    }
+
+    /// The same for a record that is encrypted anew without an app that sends anything: what says where it is has to be
+    /// such that nobody with whom the tree is shared could have made it.
+    ///
+    /// Each record up to the one that moved has a stamp of a key that guests of this tree don't have; the record's own
+    /// is of a tree of its values. That the one above them moved is what the device has noted.
+    ///
+    /// - Parameters:
+    ///   - treeIDs: The trees of the record's values.
+    ///   - hasMoved: Whether the device has noted that a record was put below another one.
+    ///   - believesStamps: Whether a stamp of the tree itself says as much, which its guests, too, can make.
+    func firstUnprovedAnew(
+        _ treeIDs: Set<[UInt8]>, _ records: [String: Record], hasMoved: (String, String) -> Bool,
+        believesStamps: Bool, ciphers: (ValueHeader) -> [TreeCipher]
+    ) -> String? {
+        let root = ids[ids.count - 1]
+        let former = treeIDs.subtracting([root])
+        var hasCome = false
+        for (index, (name, parent)) in zip(names, names.dropFirst()).enumerated() {
+            if hasMoved(name, parent), records[name]?.system.parent == parent {
+                hasCome = true
+                continue
+            }
+            guard let header = stampHeader(of: name, below: parent, records, ciphers) else { return name }
+            if hasCome { continue }
+            let isOfValues = former.contains(header.treeID)
+            let isOfZone = header.kind == .isPrivate && header.treeID != root
+            if isOfValues || isOfZone && index > 0 { continue }
+            guard believesStamps, header.treeID == root else { return name }
+            hasCome = true
+        }
+        return nil
+    }
+
+    /// The header of the stamp that says that a record is below another one; nil where none does.
+    private func stampHeader(
+        of name: String, below parent: String, _ records: [String: Record], _ ciphers: (ValueHeader) -> [TreeCipher]
+    ) -> ValueHeader? {
+        guard let system = records[name]?.system, system.name == name, system.parent == parent,
+            let header = try? ValueHeader(of: system.stamp)
+        else { return nil }
+        let isGenuine = ciphers(header).contains { cipher in
+            let record = cipher.record(named: name, type: system.type)
+            return (try? record.check(stamp: system.stamp, parent: parent)) != nil
+        }
+        return isGenuine ? header : nil
     }
 }

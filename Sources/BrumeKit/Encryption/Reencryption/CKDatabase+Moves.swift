@@ -1,71 +1,95 @@
+internal import BrumeEncryption
 internal import BrumeModel
 
-/// Noticing that records move into another tree with what is below them.
+/// Noticing that records come into a shared tree with what is below them.
 extension CKDatabase {
-    /// The zones of a request in which records come into another tree, and not those alone that the request names.
-    /// Notes on the disk that there is something to do, so that a device that ends meanwhile goes on with it.
-    func noteMoves(
-        of part: RecordModification.Part, _ account: AccountBinding, _ options: CallOptions
-    ) async -> [CKRecordZone.ID] {
-        guard databaseScope == .private else { return [] }
-        let zones = account.encryptedZones
-        var moved: [CKRecordZone.ID] = []
-        for zone in part.zones where zones.knownKeys(zone.id.ringID)?.isPerZone == false {
-            guard zone.movesTrees(zones.trees(zone.id.ringID)) else { continue }
-            moved.append(zone.id)
-            // Without the note another move, or the app, has to begin it.
-            try? await zones.noteMoves(zone.id.ringID, for: account, options)
-        }
-        return moved
+    /// Whether what is below records of a request comes into shared trees, in a zone whose values have keys for records.
+    func movesIntoShares(_ zone: OutgoingZone, _ account: AccountBinding) -> Bool {
+        databaseScope == .private && zone.movesIntoShares
+            && account.encryptedZones.knownKeys(zone.id.ringID)?.isPerZone == false
     }
 
-    /// Encrypts anew what has come into another tree, in the background.
+    /// Encrypts anew what has come into shared trees of a zone, in the background.
     func reencryptInBackground(_ zoneID: CKRecordZone.ID, _ account: AccountBinding) {
         let zone = zoneID.ringID
-        guard account.encryptedZones.beginReencryption(zone) else { return }
+        guard account.encryptedZones.withMovedZones({ $0.begin(zone) }) else { return }
         var options = CallOptions()
         options.priority = .background
+        // Whatever the container's account is by then.
+        let database = CKDatabase(core: ContainerCore(boundTo: account, of: core), scope: databaseScope)
         Task(priority: .background) { [options] in
+            var outcome: MovedZones.Outcome
             repeat {
-                guard let (_, failures) = try? await reencrypt(zoneID, options) else { continue }
-                // What only waits for keys, or for an app that sets a parent, is tried again in the next process.
-                if failures.values.contains(where: { $0.code == .accountTemporarilyUnavailable }) { continue }
-                await account.encryptedZones.removeMoves(zone, for: account, options)
-            } while account.encryptedZones.goesOnReencrypting(zone)
+                // A person moves more than one thing at a time.
+                try? await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
+                do throws(CKError) {
+                    outcome = try await database.reencrypt(zoneID, believesStamps: false, options).outcome
+                } catch {
+                    outcome = .hasFailed
+                }
+                let now = account.configuration.clock.nowMilliseconds
+                let ended = outcome
+                guard account.encryptedZones.withMovedZones({ $0.goesOn(zone, after: ended, at: now) }) else { break }
+            } while true
         }
     }
 
-    /// Goes on with what an earlier process has begun in a zone whose values an answer holds. It looks once.
+    private static let pauseMilliseconds = 300
+
+    /// Goes on with what is left to do in a zone whose records an answer holds: what an earlier process has begun, what
+    /// failed a while ago, and what another device has moved.
     func resumeReencryption(
-        in zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
+        in zoneID: CKRecordZone.ID, _ records: [Record], _ account: AccountBinding, _ options: CallOptions
     ) async {
-        guard databaseScope == .private,
-            await account.encryptedZones.hasUnfinishedMoves(zoneID.ringID, for: account, options)
+        guard databaseScope == .private else { return }
+        let (zones, zone) = (account.encryptedZones, zoneID.ringID)
+        if await zones.takeDueMoves(zone, for: account, options) { return reencryptInBackground(zoneID, account) }
+        let now = account.configuration.clock.nowMilliseconds
+        guard zones.withMovedZones({ $0.mayBegin(zone, at: now) }), let keys = zones.knownKeys(zone), !keys.isPerZone
         else { return }
-        reencryptInBackground(zoneID, account)
+        let trees = zones.trees(zone)
+        let roots = trees.sharedRoots
+        if roots.isEmpty { return }
+        let ids = Dictionary(roots.map { ($0, Tree(place: keys.place, root: $0, kind: .isShared).id) }) { $1 }
+        let isMisplaced = records.contains { record in
+            guard case .root(let root) = trees.root(of: record.system.name, parent: record.system.parent),
+                let id = ids[root]
+            else { return false }
+            return record.valueHeaders.contains { $0.treeID != id }
+        }
+        if isMisplaced { reencryptInBackground(zoneID, account) }
     }
 }
 
 extension OutgoingZone {
-    /// Whether records come into another tree with what is below them, as far as is known of trees: a record gets a
-    /// parent in another one, or one that has a parent becomes the root of a share, or is none any more.
-    ///
-    /// - Parameter trees: As they were.
-    fileprivate func movesTrees(_ trees: ZoneTrees) -> Bool {
-        var after = trees
-        after.learnParents(of: self)
-        for outgoing in saves {
-            if let share = outgoing.record as? CKShare {
-                let root = share.details.current.root
-                if outgoing.sent.version == nil, !root.isEmpty, after.mayHaveParent(root) { return true }
-            } else if outgoing.sent.version != nil, outgoing.sent.parentEdit != nil {
-                guard let base = outgoing.sent.base else { return true }
-                let (name, parent) = (outgoing.name, outgoing.sent.parent)
-                guard case .root(let former) = trees.root(of: name, parent: base.parent),
-                    case .root(former) = after.root(of: name, parent: parent)
-                else { return true }
+    /// Whether what is below its records may come into a shared tree: some are moved, or a record is shared.
+    fileprivate var movesIntoShares: Bool {
+        if saves.contains(where: \.isEncryptedAnew) { return false }
+        return !moved.isEmpty
+            || saves.contains { outgoing in
+                (outgoing.record as? CKShare).map { outgoing.sent.version == nil && !$0.details.current.root.isEmpty }
+                    ?? false
             }
-        }
-        return deletions.contains { id in trees.root(ofShare: id.recordName).map(after.mayHaveParent) ?? false }
+    }
+
+    /// Whether a record that is being sealed comes into a shared tree from another one, as far as anybody knows.
+    ///
+    /// - Parameters:
+    ///   - root: Of the tree that it is in from now on.
+    ///   - fetched: The record as the server has it, where it was fetched for that.
+    ///   - hasOthers: Whether some of its values are of another tree.
+    ///   - trees: As they were.
+    func moves(
+        _ outgoing: OutgoingRecord, below root: String, fetched: Record?, hasOthers: Bool, _ trees: ZoneTrees,
+        _ policy: SavePolicy
+    ) -> Bool {
+        let (name, parent) = (outgoing.name, outgoing.sent.parent)
+        guard let parent, root != name, outgoing.sent.parentEdit != nil || policy == .allKeys else { return false }
+        // A new record has nothing below it.
+        if outgoing.sent.version == nil, policy == .ifServerRecordUnchanged { return false }
+        if hasOthers { return true }
+        guard let former = fetched.map({ $0.system.parent }) ?? trees.parent(of: name) else { return true }
+        if former == parent { return false }
+        return trees.root(of: name, parent: former) != .root(root)
     }
 }

@@ -1,44 +1,99 @@
 /// The zones in which records may have to be encrypted anew, and those in which that is being done. Pure.
 struct MovedZones: Sendable {
-    private enum Phase {
-        case isUnderWay
-        /// Something has moved since it began.
-        case isWantedAgain
+    /// What came of going over a zone.
+    enum Outcome: Equatable, Sendable {
+        case isDone
+        /// Records wait for keys, or for an app that says where they are.
+        case isLeft
+        /// The server could not be asked, or refused for now.
+        case hasFailed
     }
 
-    private var phases: [ZoneRingID: Phase] = [:]
-    /// Those of which it is noted on the disk that something moves in them.
-    private var noted: Set<ZoneRingID> = []
-    /// Those of which this process has looked on the disk whether an earlier one left something to do.
-    private var looked: Set<ZoneRingID> = []
+    /// What whoever sees records of a zone has to do about it.
+    enum Due: Equatable {
+        /// Nobody knows yet whether an earlier process has left something to do.
+        case lookAtNote
+        case begin
+    }
 
-    /// Whether nobody has looked yet what an earlier process left to do in a zone. The next one hears that somebody
-    /// does.
-    mutating func isFirstLook(_ zone: ZoneRingID) -> Bool { looked.insert(zone).inserted }
+    private struct Zone {
+        var isUnderWay = false
+        /// Something has moved since it began.
+        var isWantedAgain = false
+        /// Saves that move something, and have no answer yet.
+        var savesUnderWay = 0
+        /// When it is to be gone over without anything that moves; nil for never.
+        var dueMilliseconds: UInt64? = 0
+        var wasLookedFor = false
+    }
 
-    /// Whether nothing says yet that something moves in a zone.
-    func isUnnoted(_ zone: ZoneRingID) -> Bool { !noted.contains(zone) }
+    /// How long what failed waits, and what is left.
+    private static let failureMilliseconds: UInt64 = 60_000
+    private static let leftMilliseconds: UInt64 = 600_000
 
-    mutating func note(_ zone: ZoneRingID) { noted.insert(zone) }
+    private var zones: [ZoneRingID: Zone] = [:]
+
+    // MARK: Saves
+
+    /// A save that moves something begins.
+    mutating func saveBegins(in zone: ZoneRingID) {
+        zones[zone, default: Zone()].savesUnderWay += 1
+        if zones[zone]!.isUnderWay { zones[zone]!.isWantedAgain = true }
+    }
+
+    /// It has an answer, or none will come: then whoever sees records next goes over the zone.
+    mutating func saveEnds(in zone: ZoneRingID, at milliseconds: UInt64) {
+        zones[zone]?.savesUnderWay -= 1
+        zones[zone]?.dueMilliseconds = milliseconds
+        zones[zone]?.wasLookedFor = true
+    }
+
+    /// Whether nothing has begun to move that a note on the disk would be missed for.
+    func mayForget(_ zone: ZoneRingID) -> Bool {
+        guard let zone = zones[zone] else { return true }
+        return zone.savesUnderWay == 0 && !zone.isWantedAgain
+    }
+
+    // MARK: Going over a zone
+
+    /// What is to be done by now, which whoever asks does: the next one hears nothing for as long.
+    mutating func takeDue(_ zone: ZoneRingID, at milliseconds: UInt64) -> Due? {
+        let known = zones[zone] ?? Zone()
+        guard !known.isUnderWay, let due = known.dueMilliseconds, due <= milliseconds else { return nil }
+        zones[zone, default: Zone()].dueMilliseconds = nil
+        zones[zone]!.wasLookedFor = true
+        return known.wasLookedFor ? .begin : .lookAtNote
+    }
+
+    /// Whether something that was seen just now may have a zone gone over: not again for a while where some was left.
+    func mayBegin(_ zone: ZoneRingID, at milliseconds: UInt64) -> Bool {
+        guard let zone = zones[zone] else { return true }
+        return !zone.isUnderWay && (zone.dueMilliseconds ?? 0) <= milliseconds
+    }
 
     /// Whether whoever asks is to begin; false where somebody does it already, who goes over the zone once more.
     mutating func begin(_ zone: ZoneRingID) -> Bool {
-        let isFirst = phases[zone] == nil
-        phases[zone] = isFirst ? .isUnderWay : .isWantedAgain
+        let isFirst = zones[zone]?.isUnderWay != true
+        zones[zone, default: Zone()].isUnderWay = true
+        if !isFirst { zones[zone]!.isWantedAgain = true }
         return isFirst
     }
 
-    /// Whether something has moved since the zone is being gone over.
-    func isWantedAgain(_ zone: ZoneRingID) -> Bool { phases[zone] == .isWantedAgain }
-
     /// Whether the zone is to be gone over once more; else it is done with.
-    mutating func goesOn(_ zone: ZoneRingID) -> Bool {
-        guard phases[zone] == .isWantedAgain else {
-            phases[zone] = nil
-            noted.remove(zone)
-            return false
+    mutating func goesOn(_ zone: ZoneRingID, after outcome: Outcome, at milliseconds: UInt64) -> Bool {
+        var known = zones[zone] ?? Zone()
+        defer { zones[zone] = known }
+        if known.isWantedAgain, outcome != .hasFailed {
+            known.isWantedAgain = false
+            return true
         }
-        phases[zone] = .isUnderWay
-        return true
+        known.isUnderWay = false
+        known.dueMilliseconds =
+            switch outcome {
+            case .isDone: nil
+            case .isLeft: milliseconds &+ Self.leftMilliseconds
+            case .hasFailed: milliseconds &+ Self.failureMilliseconds
+            }
+        return false
     }
 }

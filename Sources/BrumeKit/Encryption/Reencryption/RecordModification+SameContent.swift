@@ -7,11 +7,12 @@ extension CKDatabase.RecordModification.Part {
     /// nothing that an app sees: the record was encrypted anew. Nil where there is nothing. Where a zone is saved
     /// whole, all of it.
     ///
-    /// A record of which the app does not know the version, or not all fields, is left to the app, as any conflict is.
+    /// A record of which the app does not know the version, or not all fields, is left to the app, as any conflict is;
+    /// so is one in which nothing was encrypted anew.
     func rebased(
         after results: CKDatabase.RecordModificationResults
     ) -> CKDatabase.RecordModification.Part? {
-        guard request.savePolicy == .ifServerRecordUnchanged else { return nil }
+        guard request.savePolicy == .ifServerRecordUnchanged, request.database != .public else { return nil }
         var again: [OutgoingZone] = []
         for var zone in zones {
             var rebased: Set<String> = []
@@ -53,18 +54,22 @@ extension CKRecordState {
 }
 
 extension CKRecordState.Base {
-    /// Whether an app sees the same in both: what keys its values have, and who saved it, aside.
+    /// Whether an app sees the same in both, and some of it was encrypted anew: keys aside, and who saved it.
     fileprivate func hasSameContent(as other: Self) -> Bool {
         guard parent == other.parent, share == other.share, fields.hasSameBytes(as: other.fields),
             encrypted.sealed.count == other.encrypted.sealed.count
         else { return false }
-        return encrypted.sealed.allSatisfy { key, sealed in
+        var isEncryptedAnew = false
+        for (key, sealed) in encrypted.sealed {
             guard let newer = other.encrypted.sealed[key] else { return false }
+            if sealed.header != newer.header { isEncryptedAnew = true }
             // Open assets are among the fields.
-            if sealed == newer || fields[key] != nil { return true }
-            guard let value = encrypted.values[key], let newerValue = other.encrypted.values[key] else { return false }
-            return [key: value].hasSameBytes(as: [key: newerValue])
+            if sealed == newer || fields[key] != nil { continue }
+            guard let value = encrypted.values[key], let newerValue = other.encrypted.values[key],
+                [key: value].hasSameBytes(as: [key: newerValue])
+            else { return false }
         }
+        return isEncryptedAnew
     }
 }
 

@@ -34,7 +34,7 @@ extension EncryptedZones {
                 } decode: { (coder, bytes) throws(ServiceError) in
                     try coder.decodeFindRingRootsResponse(bytes)
                 }
-                for root in found where CKRecord.ID.problem(withName: root) == nil {
+                for root in found.prefix(part.count) where CKRecord.ID.problem(withName: root) == nil {
                     let id = Tree(place: place, root: root, kind: .isShared).id
                     if part.contains(id) { roots[id] = root }
                 }

@@ -41,6 +41,9 @@ final class EncryptedZones: Sendable {
     let driver: ZoneRingDriver
     private let state = Lock(State())
     let turns = TransferTurns(limit: 1)
+    /// Whoever encrypts anew, and whoever notes on the disk that this is to be done.
+    let reencryptionTurns = TransferTurns(limit: 1)
+    let noteTurns = TransferTurns(limit: 1)
 
     init(folders: KeyFolderAccess) { driver = ZoneRingDriver(folders: folders) }
 

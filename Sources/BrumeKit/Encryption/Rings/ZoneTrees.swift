@@ -18,6 +18,9 @@ struct ZoneTrees: Sendable {
         parents[record] = .some(parent)
     }
 
+    /// Where records are is asked for again.
+    mutating func forgetParents() { parents = [:] }
+
     /// A record is the root of a share, or of none any more.
     mutating func learn(_ root: String, share: String?) { shares[root] = share }
 
@@ -33,8 +36,8 @@ struct ZoneTrees: Sendable {
     /// The name of the share whose root a record is, or with an empty name of the zone's.
     func share(of root: String) -> String? { root.isEmpty ? CKRecordNameZoneWideShare : shares[root] }
 
-    /// Whether a record is below another one, or it is not known that it is not.
-    func mayHaveParent(_ record: String) -> Bool { parents[record] != .some(nil) }
+    /// The parent of a record that was seen, nil for none; nil as well for one that was not seen.
+    func parent(of record: String) -> String?? { parents[record] }
 
     enum Walk: Equatable {
         case root(String)
