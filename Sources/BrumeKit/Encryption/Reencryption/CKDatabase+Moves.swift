@@ -3,7 +3,7 @@ internal import BrumeModel
 
 /// Noticing that records come into a shared tree with what is below them.
 extension CKDatabase {
-    /// Whether what is below records of a request comes into shared trees, in a zone whose values have keys for records.
+    /// Whether what is below records of a request comes into shared trees, in a zone with keys for its records.
     func movesIntoShares(_ zone: OutgoingZone, _ account: AccountBinding) -> Bool {
         databaseScope == .private && zone.movesIntoShares
             && account.encryptedZones.knownKeys(zone.id.ringID)?.isPerZone == false
