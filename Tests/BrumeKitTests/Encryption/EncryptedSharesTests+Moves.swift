@@ -69,12 +69,15 @@ extension EncryptedSharesTests {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
         let (list, cards) = try await cards(below: diary.diary, on: ada)
+        let stamp = try await stamp(cards[0].recordID, on: ada)
         try await move(list, below: diary.root, on: ada)
         // Whoever is first.
         #expect(try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID).failures.isEmpty)
         #expect(try await text(diary.id("card0", isOwner: false), on: bob) == "card")
         #expect(try await trees(of: cards[0].recordID, on: ada) == tree("root", on: ada))
-        #expect(try await !stamp(cards[0].recordID, on: ada).isEmpty)
+        // What guests could not have made stays, and bears out what is below it.
+        let after = try await self.stamp(cards[0].recordID, on: ada)
+        #expect(!stamp.isEmpty && after == stamp)
         let again = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
         #expect(again.count == 0 && again.failures.isEmpty)
         // The app's own instances are older versions of the same content.
@@ -110,6 +113,44 @@ extension EncryptedSharesTests {
         _ = try await restarted.privateCloudDatabase.record(for: diary.root.recordID)
         try await until { try await text(diary.id("card0", isOwner: false), on: bob) == "card" }
         try await until { try await !note(on: restarted) }
+    }
+
+    @Test("are encrypted anew by another device of the owner's, which has not moved them, where the app asks for it")
+    func otherDevice() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        holdReencryption(on: ada)
+        try await move(list, below: diary.root, on: ada)
+        let laptop = device(0)
+        try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
+        let database = laptop.privateCloudDatabase
+        _ = try await database.record(for: diary.root.recordID)
+        _ = try await database.record(for: list.recordID)
+        // What it sees has it look, and guests of the share could have made the stamp of the list.
+        _ = try await database.record(for: cards[0].recordID)
+        try await until { laptop.core.account.encryptedZones.withMovedZones { $0.mayBegin(Self.zone, at: .max) } }
+        #expect(try await text(diary.id("card0", isOwner: false), on: bob) == nil)
+        #expect(laptop.core.account.encryptedZones.withMovedZones { !$0.mayBegin(Self.zone, at: 0) })
+        let done = try await database.reencryptRecords(in: list.recordID.zoneID)
+        #expect(done.count == 1 && done.failures.isEmpty)
+        #expect(try await text(diary.id("card0", isOwner: false), on: bob) == "card")
+    }
+
+    @Test("are encrypted anew by a device that knows where they were before")
+    func formerPlace() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        holdReencryption(on: ada)
+        let laptop = device(0)
+        try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
+        for record in [diary.root, diary.diary, list, cards[0]] {
+            _ = try await laptop.privateCloudDatabase.record(for: record.recordID)
+        }
+        try await move(list, below: diary.root, on: ada)
+        #expect(try await laptop.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID).count == 1)
+        #expect(try await text(diary.id("card0", isOwner: false), on: bob) == "card")
     }
 
     @Test("stay as they are below what leaves a share, and what is new there guests can't read")
@@ -210,19 +251,35 @@ extension EncryptedSharesTests {
         #expect(await code { try await ada.privateCloudDatabase.reencryptRecords(in: missing) } == .zoneNotFound)
     }
 
-    @Test("that somebody else changed since are a conflict all the same")
-    func conflict() async throws {
+    @Test("that somebody else changed since are a conflict all the same", arguments: [false, true])
+    func conflict(isPlain: Bool) async throws {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
         let (list, cards) = try await cards(below: diary.diary, on: ada)
         try await move(list, below: diary.root, on: ada)
         _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
         let theirs = try await bob.sharedCloudDatabase.record(for: diary.id("card0", isOwner: false))
-        theirs.encryptedValues["text"] = "theirs"
+        if isPlain { theirs["plain"] = "theirs" } else { theirs.encryptedValues["text"] = "theirs" }
         try await bob.sharedCloudDatabase.save(theirs)
         cards[0].encryptedValues["title"] = "ours"
         let error = await #expect(throws: CKError.self) { try await ada.privateCloudDatabase.save(cards[0]) }
-        #expect(error?.code == .serverRecordChanged && error?.serverRecord?.encryptedValues["text"] == "theirs")
+        #expect(error?.code == .serverRecordChanged)
+        let shown = error?.serverRecord
+        #expect((isPlain ? shown?["plain"] : shown?.encryptedValues["text"]) == "theirs")
+    }
+
+    @Test("are encrypted anew below a record that an app has put there without having fetched it")
+    func upsert() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, _) = try await cards(below: diary.diary, on: ada)
+        let blind = CKRecord(recordType: "Page", recordID: list.recordID)
+        blind.setParent(diary.root)
+        let results = try await ada.privateCloudDatabase.modifyRecords(
+            saving: [blind], deleting: [], savePolicy: .changedKeys)
+        _ = try results.saveResults[list.recordID]?.get()
+        try await until { try await text(diary.id("card0", isOwner: false), on: bob) == "card" }
+        try await until { try await text(diary.id("list", isOwner: false), on: bob) == "list" }
     }
 
     /// Waits for something that is done in the background.
