@@ -10,7 +10,7 @@ import Testing
 extension EncryptedSharesTests {
     private static let zone = ZoneRingID(zone: "Diary")
 
-    /// Has a device encrypt nothing anew by itself.
+    /// Has a device encrypt nothing anew by itself, from the start of a test on: sharing something has it look.
     func holdReencryption(on device: CKContainer) {
         #expect(device.core.account.encryptedZones.withMovedZones { $0.begin(Self.zone) })
     }
@@ -54,9 +54,9 @@ extension EncryptedSharesTests {
     @Test("are read below what has left a share on a device of the owner's that never saw the share")
     func leftTree() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         let (list, cards) = try await cards(below: diary.root, on: ada)
-        holdReencryption(on: ada)
         try await move(list, below: diary.diary, on: ada)
         let laptop = device(0)
         try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
@@ -93,7 +93,8 @@ extension EncryptedSharesTests {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
         let (list, _) = try await cards(below: diary.diary, on: ada)
-        #expect(try await !note(on: ada))
+        // What the share had it look for.
+        try await until { try await !note(on: ada) }
         try await move(list, below: diary.root, on: ada)
         try await until { try await text(diary.id("card0", isOwner: false), on: bob) == "card" }
         try await until { try await !note(on: ada) }
@@ -102,10 +103,10 @@ extension EncryptedSharesTests {
     @Test("are encrypted anew after a restart where a device has ended meanwhile")
     func restart() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let folder = try ada.core.configuration.resolvedStateFolder()
         let diary = try await diary(ada, bob)
         let (list, _) = try await cards(below: diary.diary, on: ada)
-        holdReencryption(on: ada)
         try await move(list, below: diary.root, on: ada)
         #expect(try await note(on: ada))
         #expect(try await text(diary.id("card0", isOwner: false), on: bob) == nil)
@@ -118,9 +119,9 @@ extension EncryptedSharesTests {
     @Test("are encrypted anew by another device of the owner's, which has not moved them, where the app asks for it")
     func otherDevice() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         let (list, cards) = try await cards(below: diary.diary, on: ada)
-        holdReencryption(on: ada)
         try await move(list, below: diary.root, on: ada)
         let laptop = device(0)
         try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
@@ -140,9 +141,9 @@ extension EncryptedSharesTests {
     @Test("are encrypted anew by a device that knows where they were before")
     func formerPlace() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         let (list, cards) = try await cards(below: diary.diary, on: ada)
-        holdReencryption(on: ada)
         let laptop = device(0)
         try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
         for record in [diary.root, diary.diary, list, cards[0]] {
@@ -209,8 +210,8 @@ extension EncryptedSharesTests {
     @Test("are encrypted anew in parts where there are many of them, or large ones")
     func parts() async throws {
         let (ada, bob) = (device(0), device(1))
-        let diary = try await diary(ada, bob)
         holdReencryption(on: ada)
+        let diary = try await diary(ada, bob)
         let (list, cards) = try await cards(below: diary.diary, on: ada, count: Limits.itemsPerRequest + 1)
         let large = (0..<3).map { page(String(repeating: "x", count: 700_000), in: diary.zone, name: "large\($0)") }
         for record in large {
