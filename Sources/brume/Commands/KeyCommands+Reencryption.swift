@@ -4,7 +4,7 @@ internal import BrumeKit
 extension KeyCommands {
     static let reencryptionDefinitions = [
         CommandDefinition(
-            ["key", "reencrypt"], "encrypt anew what has come into another tree with a record above it",
+            ["key", "reencrypt"], "encrypt what has come into shares for those who take part in them",
             arguments: [ArgumentDefinition("ZONE", "the zone's name, or default; one of the account's own")],
             options: options,
             notes: [
@@ -39,7 +39,7 @@ extension KeyCommands {
             }
             Terminal.print(
                 done.count == 0 && failures.isEmpty
-                    ? "nothing to do: all that is encrypted in \(zoneID.zoneName) is in its tree"
+                    ? "nothing to do: all that is encrypted in shares of \(zoneID.zoneName) has their keys"
                     : "\(CountText.text(done.count, "record")) encrypted anew, \(failures.count) left")
         }
         return failures.isEmpty ? .done : .failed
