@@ -28,14 +28,6 @@ package struct Tree: Hashable, Sendable {
         id = Array(Digest.hash(message).prefix(Self.idBytes))
     }
 
-    /// A tree whose root is not known.
-    package init(place: Place, id: [UInt8], kind: Kind) {
-        precondition(id.count == Self.idBytes, "a tree's id has another length")
-        self.place = place
-        self.kind = kind
-        self.id = id
-    }
-
     /// The tree that a value's header names.
     package init(place: Place, _ header: ValueHeader) {
         self.place = place

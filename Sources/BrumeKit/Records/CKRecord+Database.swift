@@ -21,8 +21,9 @@ package struct OutgoingRecord: Sendable {
     var stamp: [UInt8] = []
     /// The ids of the trees in which what the server has was encrypted, as the app's instance knows them.
     let treeIDs: Set<[UInt8]>
-    /// The private tree of its values, where nothing but the server's word says that it is in another one.
-    var formerTree: [UInt8]?
+    /// Whether nothing but the server's word says that it is in the private tree in which it is shown, and its values
+    /// name another one.
+    var isPlaceDoubtful = false
     /// Whether all that is encrypted in it goes into the tree that it is in, also where the app has set nothing.
     var isEncryptedAnew = false
     /// What else a share held.

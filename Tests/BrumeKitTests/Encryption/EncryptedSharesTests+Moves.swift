@@ -169,7 +169,7 @@ extension EncryptedSharesTests {
         #expect(try await text(cards[0].recordID, on: ada, isOwner: true) == "card")
     }
 
-    @Test("stay in their private tree where nothing but the server says that they are in another one")
+    @Test("are of no other private tree where nothing but the server says that they are in it")
     func falsePrivateParent() async throws {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
@@ -183,12 +183,32 @@ extension EncryptedSharesTests {
         diary.note.encryptedValues["text"] = "secret"
         let before = try await stamp(diary.note.recordID, on: ada)
         try await ada.privateCloudDatabase.save(diary.note)
-        #expect(try await trees(of: diary.note.recordID, on: ada) == tree("diary", on: ada))
+        #expect(try await trees(of: diary.note.recordID, on: ada) == tree("note", on: ada))
         #expect(try await stamp(diary.note.recordID, on: ada) == before)
         // The truth about the list, and then a lie about the note again.
         zones.updateTrees(Self.zone) { $0.learn("list", parent: "root") }
         diary.note.encryptedValues["text"] = "more"
         #expect(await code { try await ada.privateCloudDatabase.save(diary.note) } == .accountTemporarilyUnavailable)
+    }
+
+    @Test("are of no private tree, and say of none that they are in it, where the server shows what is shared there")
+    func falseWayOut() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (_, cards) = try await cards(below: diary.root, on: ada)
+        let zones = ada.core.account.encryptedZones
+        zones.updateTrees(Self.zone) { $0.learn("list", parent: "diary") }
+        let before = try await stamp(cards[0].recordID, on: ada)
+        cards[0].encryptedValues["title"] = "title"
+        try await ada.privateCloudDatabase.save(cards[0])
+        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("root", on: ada).union(tree("card0", on: ada)))
+        #expect(try await stamp(cards[0].recordID, on: ada) == before)
+        // Where it is after all, a guest reads it with the next save.
+        zones.updateTrees(Self.zone) { $0.learn("list", parent: "root") }
+        cards[0].encryptedValues["title"] = "our title"
+        try await ada.privateCloudDatabase.save(cards[0])
+        let seen = try await bob.sharedCloudDatabase.record(for: diary.id("card0", isOwner: false))
+        #expect(seen.encryptedValues["title"] == "our title")
     }
 
     @Test("are encrypted anew for guests below a record that is shared in the midst of a tree")

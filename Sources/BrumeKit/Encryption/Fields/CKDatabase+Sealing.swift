@@ -161,15 +161,15 @@ extension CKDatabase {
         for outgoing in places.map({ zone.saves[$0] }) where outgoing.isEncryptedAnew {
             if sealer.tree(root: roots[outgoing.name] ?? outgoing.name).kind == .isShared { continue }
             failures[outgoing.record.recordID] = CKError.withoutKeys(
-                "\(outgoing.name.quotedName) is not encrypted anew: as far as this device can see, it is shared with nobody"
-            )
+                "\(outgoing.name.quotedName) is not encrypted anew: as far as this device can see, it is shared with "
+                    + "nobody")
         }
         places.removeAll { failures[zone.saves[$0].record.recordID] != nil }
         let moving = try await recordsToMove(zone, places, policy, sealer, account, options)
         let (doubts, elsewhere) = try await doubtfulPlaces(
             of: zone, places, roots, moving: moving, sealer, account, options)
         for place in places where elsewhere.contains(zone.saves[place].name) {
-            zone.saves[place].formerTree = zone.saves[place].sent.encrypted.privateTree
+            zone.saves[place].isPlaceDoubtful = true
         }
         for place in places where zone.saves[place].needsKeys(policy) {
             if let doubt = doubts[zone.saves[place].name] { failures[zone.saves[place].record.recordID] = doubt }

@@ -26,13 +26,6 @@ struct EncryptedFields: Sendable {
         formerTreeIDs.union(sealed.values.compactMap(\.header?.treeID))
     }
 
-    /// The private tree that its values name; of several any.
-    var privateTree: [UInt8]? {
-        sealed.values.compactMap(\.header).filter { $0.kind == .isPrivate }.map(\.treeID).min {
-            $0.lexicographicallyPrecedes($1)
-        }
-    }
-
     /// Those of an answer.
     init(sealed: [String: EncryptedValue], opened: OpenedFields) {
         self.sealed = sealed

@@ -25,7 +25,8 @@ struct RecordSealer {
     /// Encrypts what the save sends, and stamps the record where it has a parent.
     ///
     /// Where nothing but the server's word says that a record is in another private tree than its values name, new ones
-    /// stay in theirs: else the server could have them pass for that tree's, and later for a share's above it.
+    /// are of a tree of the record's own: else the server could have them pass for the other's, and later for a share's
+    /// above it. Whatever the record turns out to be below, its place has to be proved then.
     ///
     /// A value that is the fetched one goes out as the same bytes if these have the current key: a save that changes
     /// nothing changes nothing.
@@ -37,9 +38,9 @@ struct RecordSealer {
     mutating func seal(
         _ outgoing: inout OutgoingRecord, root: String, policy: SavePolicy, moved: [String: FieldValue]
     ) throws(EncryptionRefusal) {
-        let shown = try cipher(root: root)
-        let cipher = outgoing.formerTree.flatMap { keys[root]?.cipher(ofPrivateTree: $0) } ?? shown
         let id = outgoing.record.recordID
+        let cipher =
+            outgoing.isPlaceDoubtful ? try ownCipher(of: id.recordName, below: root) : try cipher(root: root)
         let record = cipher.record(named: id.recordName, type: outgoing.record.recordType)
         let fields = outgoing.sent.encrypted
         let coder = ValueCoder()
@@ -95,12 +96,18 @@ struct RecordSealer {
         // that says so: guests of its tree could not have made it.
         let isBorneOut =
             !outgoing.isEncryptedAnew
-            && (cipher.tree.kind == .isPrivate ? outgoing.formerTree == nil : !outgoing.treeIDs.isEmpty)
+            && (cipher.tree.kind == .isPrivate ? !outgoing.isPlaceDoubtful : !outgoing.treeIDs.isEmpty)
         if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isSealedAnew && isBorneOut,
             !isPerZone
         {
             outgoing.stamp = record.stamp(parent: parent)
         }
+    }
+
+    /// What encrypts a record as if it had no parent, with the keys that it has below a root.
+    private func ownCipher(of name: String, below root: String) throws(EncryptionRefusal) -> TreeCipher {
+        guard let cipher = knownKeys(root).cipher(root: name) else { throw .keyMissing }
+        return cipher
     }
 
     private mutating func cipher(root: String) throws(EncryptionRefusal) -> TreeCipher {

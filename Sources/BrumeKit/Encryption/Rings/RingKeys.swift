@@ -74,12 +74,6 @@ struct RingKeys: Sendable {
         return TreeCipher(tree: tree(root: root), ringKey: key.key, number: key.number)
     }
 
-    /// The same of a private tree whose root is not known.
-    func cipher(ofPrivateTree id: [UInt8]) -> TreeCipher? {
-        guard ring.root == nil, let key = keyrings[0].current else { return nil }
-        return TreeCipher(tree: Tree(place: place, id: id, kind: .isPrivate), ringKey: key.key, number: key.number)
-    }
-
     /// The keys that a private tree has by a zone's ring, by the numbers of that ring's: whoever is to read what was
     /// encrypted in it gets them.
     func treeKeys(root: String) -> [UInt32: SecretKey] {
