@@ -89,7 +89,7 @@ extension CKDatabase {
         ///   - fetched: The records as the server has them.
         ///   - moved: The records that this device has put below others, by their names.
         ///   - believesStamps: Whether stamps of those trees say of others that they were put there.
-        mutating func encryptAnew(_ fetched: [String: Record], moved: [String: String], believesStamps: Bool) {
+        mutating func encryptAnew(_ fetched: [String: Record], moved: [String: Move], believesStamps: Bool) {
             for part in parts.indices {
                 for zone in parts[part].zones.indices {
                     parts[part].zones[zone].fetched = fetched
@@ -212,6 +212,10 @@ extension CKDatabase {
         let account = core.account
         let removed = databaseScope == .private ? part.participantsRemoved : []
         let moving = part.zones.filter { movesIntoShares($0, account) }
+        for zone in part.zones where databaseScope == .private {
+            try await account.encryptedZones.forgetMoves(
+                of: zone.parentsElsewhere, in: zone.id.ringID, for: account, options)
+        }
         for zone in moving {
             await account.encryptedZones.saveBegins(moving: zone.moved, in: zone.id.ringID, for: account, options)
         }
@@ -320,9 +324,9 @@ struct OutgoingZone: Sendable {
     var encryptsAssets: Bool?
     /// Records as the server has them, of those that are encrypted anew.
     var fetched: [String: Record] = [:]
-    /// Records that come into shared trees with what is below them, and their new parents; where records are encrypted
-    /// anew, those that have come before.
-    var moved: [String: String] = [:]
+    /// Records that come into shared trees with what is below them; where records are encrypted anew, those that have
+    /// come before.
+    var moved: [String: Move] = [:]
     /// Whether stamps of shared trees say of records that they have come, too.
     var believesStamps = false
     /// The last entry of the zone's ring, where something is encrypted with it.

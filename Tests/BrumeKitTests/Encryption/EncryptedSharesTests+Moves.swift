@@ -51,6 +51,13 @@ extension EncryptedSharesTests {
         try await device.core.account.keyFolders.folder(of: device.core.account).hasMoves("Diary")
     }
 
+    /// The parents of the records that a device has noted to have moved.
+    private func noted(on device: CKContainer) async throws -> [String: String] {
+        let folder = try await device.core.account.keyFolders.folder(of: device.core.account)
+        guard case .done(let noted) = try folder.loadMoves("Diary") else { throw Steps.Broken() }
+        return noted.moved.mapValues(\.parent)
+    }
+
     @Test("are read below what has left a share on a device of the owner's that never saw the share")
     func leftTree() async throws {
         let (ada, bob) = (device(0), device(1))
@@ -154,6 +161,61 @@ extension EncryptedSharesTests {
         #expect(try await text(diary.id("card0", isOwner: false), on: bob) == "card")
     }
 
+    @Test("are encrypted anew below what goes from one share into another", arguments: [false, true])
+    func secondShare(hasFollowed: Bool) async throws {
+        let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        let database = ada.privateCloudDatabase
+        let zone = list.recordID.zoneID
+        for name in ["second", "third"] {
+            let root = page(name, in: diary.zone, name: name)
+            let share = CKShare(rootRecord: root)
+            share.publicPermission = .readOnly
+            _ = try await database.modifyRecords(saving: [root, share], deleting: [])
+            _ = try await accept(try #require(share.url), by: bob)
+        }
+        try await move(list, below: diary.root, on: ada)
+        #expect(try await database.reencryptRecords(in: zone).count == 1)
+        #expect(try await trees(of: cards[0].recordID, on: ada) == tree("root", on: ada))
+        for name in hasFollowed ? ["second"] : ["second", "third"] {
+            try await move(
+                list, below: try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone)), on: ada)
+        }
+        let done = try await database.reencryptRecords(in: zone)
+        #expect(done.count == 1 && done.failures.isEmpty)
+        #expect(
+            try await trees(of: cards[0].recordID, on: ada) == tree(hasFollowed ? "second" : "third", on: ada))
+        #expect(try await text(diary.id("card0", isOwner: false), on: bob) == "card")
+    }
+
+    @Test("do not follow what has moved away again, nor later what moves stayed noted for")
+    func endedMoves() async throws {
+        let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
+        let diary = try await diary(ada, bob)
+        let (list, _) = try await cards(below: diary.diary, on: ada)
+        try await move(list, below: diary.root, on: ada)
+        #expect(try await noted(on: ada) == ["list": "root"])
+        try await move(list, below: diary.root, on: ada)
+        #expect(try await noted(on: ada) == ["list": "root"], "the same again")
+        try await move(list, below: diary.diary, on: ada)
+        #expect(try await Set(noted(on: ada).keys) == [])
+        #expect(try await note(on: ada))
+        // A device without keys puts something into the share, about which nobody can say anything.
+        let web = device(0)
+        let seen = try await web.privateCloudDatabase.record(for: diary.note.recordID)
+        try await move(seen, below: diary.root, on: web)
+        try await move(list, below: diary.root, on: ada)
+        let zones = ada.core.account.encryptedZones
+        #expect(zones.withMovedZones { $0.goesOn(Self.zone, after: .isDone, at: 0) }, "something has moved")
+        let done = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        #expect(done.count == 1 && done.failures.keys.map(\.recordName) == ["note"])
+        #expect(try await Set(noted(on: ada).keys) == [])
+        #expect(try await note(on: ada))
+    }
+
     @Test("stay as they are below what leaves a share, and what is new there guests can't read")
     func movesOut() async throws {
         let (ada, bob) = (device(0), device(1))
@@ -191,24 +253,22 @@ extension EncryptedSharesTests {
         #expect(await code { try await ada.privateCloudDatabase.save(diary.note) } == .accountTemporarilyUnavailable)
     }
 
-    @Test("are of no private tree, and say of none that they are in it, where the server shows what is shared there")
-    func falseWayOut() async throws {
+    @Test("are of no private tree, and say of none that they are in it, where the server shows what was shared there")
+    func unprovedWayOut() async throws {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
-        let (_, cards) = try await cards(below: diary.root, on: ada)
-        let zones = ada.core.account.encryptedZones
-        zones.updateTrees(Self.zone) { $0.learn("list", parent: "diary") }
+        let (list, cards) = try await cards(below: diary.root, on: ada)
+        // To a device with keys what one without them does is the server's word.
+        let web = device(0)
+        let seen = try await web.privateCloudDatabase.record(for: list.recordID)
+        try await move(seen, below: diary.diary, on: web)
+        _ = try await ada.privateCloudDatabase.record(for: list.recordID)
         let before = try await stamp(cards[0].recordID, on: ada)
         cards[0].encryptedValues["title"] = "title"
         try await ada.privateCloudDatabase.save(cards[0])
         #expect(try await trees(of: cards[0].recordID, on: ada) == tree("root", on: ada).union(tree("card0", on: ada)))
         #expect(try await stamp(cards[0].recordID, on: ada) == before)
-        // Where it is after all, a guest reads it with the next save.
-        zones.updateTrees(Self.zone) { $0.learn("list", parent: "root") }
-        cards[0].encryptedValues["title"] = "our title"
-        try await ada.privateCloudDatabase.save(cards[0])
-        let seen = try await bob.sharedCloudDatabase.record(for: diary.id("card0", isOwner: false))
-        #expect(seen.encryptedValues["title"] == "our title")
+        #expect(try await text(cards[0].recordID, on: ada, isOwner: true) == "card")
     }
 
     @Test("are encrypted anew for guests below a record that is shared in the midst of a tree")

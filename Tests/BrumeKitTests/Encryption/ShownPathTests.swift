@@ -84,11 +84,13 @@ struct ShownPathTests {
     private static let key = SecretKey.random()
 
     private func isProvedAnew(
-        _ records: [Record], _ trees: Set<[UInt8]>, moved: [String: String] = [:], believesStamps: Bool = false
+        _ records: [Record], _ trees: Set<[UInt8]>, moved: [String: String] = [:], left: [[UInt8]] = [],
+        believesStamps: Bool = false
     ) -> Bool {
         let byName = Dictionary(uniqueKeysWithValues: records.map { ($0.system.name, $0) })
         return path.firstUnprovedAnew(
-            trees, byName, hasMoved: { moved[$0] == $1 }, believesStamps: believesStamps
+            trees, byName, moved: moved.mapValues { Move(parent: $0, formerTreeIDs: left) },
+            believesStamps: believesStamps
         ) { header in
             [TreeCipher(tree: Tree(place: keys.place, header), key: Self.key, number: header.keyNumber)]
         } == nil
@@ -113,6 +115,27 @@ struct ShownPathTests {
         // The record has moved itself, with another policy.
         #expect(isProvedAnew([note, page], [id("note")], moved: ["note": "page"]))
         #expect(!isProvedAnew([try stamped("note", below: "root", in: "desk")], [id("note")], moved: ["note": "page"]))
+    }
+
+    @Test(
+        "is proved for what came into a share before, and kept its stamp, where the record above it has left that one")
+    func anewAgain() throws {
+        let note = try stamped("note", below: "page", in: "desk")
+        let page = try stamped("page", below: "root", in: "root", isShared: true)
+        let moved = ["page": "root"]
+        #expect(isProvedAnew([note, page], [id("other")], moved: moved, left: [id("third"), id("other")]))
+        #expect(isProvedAnew([note, page], [id("other"), id("root")], moved: moved, left: [id("other")]))
+        #expect(!isProvedAnew([note, page], [id("other")], moved: moved, left: [id("third")]))
+        #expect(!isProvedAnew([note, page], [id("other"), id("third")], moved: moved, left: [id("other")]))
+        // Nor where guests can have made the stamp, or nothing has moved.
+        for root in ["root", "other"] {
+            let forged = try stamped("note", below: "page", in: root, isShared: true)
+            #expect(
+                isProvedAnew([forged, page], [id("other")], moved: moved, left: [id("other")]) == (root == "other"))
+        }
+        let before = try stamped("note", below: "page", in: "root")
+        #expect(!isProvedAnew([before, page], [id("other")], moved: moved, left: [id("other")]))
+        #expect(!isProvedAnew([note, page], [id("other")], moved: ["page": "desk"], left: [id("other")]))
     }
 
     @Test("is proved below a record that was shared in the midst of a tree by stamps of that tree alone")

@@ -182,10 +182,11 @@ extension CKDatabase {
             let trees = account.encryptedZones.trees(zone.id.ringID)
             for outgoing in certain.map({ zone.saves[$0] }) where !outgoing.isEncryptedAnew {
                 let (name, root) = (outgoing.name, roots[outgoing.name] ?? outgoing.name)
-                guard sealer.tree(root: root).kind == .isShared else { continue }
-                let isMove = zone.moves(
-                    outgoing, below: root, fetched: moving[name], hasOthers: moved.values[name] != nil, trees, policy)
-                if isMove { zone.moved[name] = outgoing.sent.parent }
+                let tree = sealer.tree(root: root)
+                guard tree.kind == .isShared else { continue }
+                zone.moved[name] = zone.move(
+                    of: outgoing, below: root, fetched: moving[name], hasOthers: moved.values[name] != nil, trees,
+                    in: tree.place, policy)
             }
         }
         for place in places {

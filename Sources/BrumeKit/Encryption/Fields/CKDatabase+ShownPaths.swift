@@ -56,7 +56,7 @@ extension CKDatabase {
             let unproved =
                 if let ids = item.ids {
                     item.path.firstUnprovedAnew(
-                        ids, records, hasMoved: { zone.moved[$0] == $1 }, believesStamps: zone.believesStamps,
+                        ids, records, moved: zone.moved, believesStamps: zone.believesStamps,
                         ciphers: ciphers)
                 } else {
                     item.path.firstUnproved(
@@ -109,7 +109,7 @@ extension CKDatabase {
 
 extension OutgoingRecord {
     /// Whether the save says which parent the record has: then it is the app's word.
-    fileprivate var setsParent: Bool { sent.version == nil || sent.parentEdit != nil }
+    var setsParent: Bool { sent.version == nil || sent.parentEdit != nil }
 }
 
 extension ZoneTrees {

@@ -41,22 +41,31 @@ struct ShownPath {
     /// The same for a record that is encrypted anew without an app that sends anything: what says where it is has to be
     /// such that nobody with whom the tree is shared could have made it.
     ///
-    /// Each record up to the one that moved has a stamp of a key that guests of this tree don't have; the record's own
-    /// is of a tree of its values. That the one above them moved is what the device has noted.
+    /// Each record up to the one that moved has a stamp of a key that guests of this tree don't have. The record's own is
+    /// of a tree of its values: what it has encrypted would pass with an old stamp else. Or its values are of a tree that
+    /// the one above has left: they came into that one with something above them, and kept their stamps. That the one
+    /// above them moved is what the device has noted.
     ///
     /// - Parameters:
     ///   - treeIDs: The trees of the record's values.
-    ///   - hasMoved: Whether the device has noted that a record was put below another one.
+    ///   - moved: The records that this device has put below others.
     ///   - believesStamps: Whether a stamp of the tree itself says as much, which its guests, too, can make.
     func firstUnprovedAnew(
-        _ treeIDs: Set<[UInt8]>, _ records: [String: Record], hasMoved: (String, String) -> Bool,
+        _ treeIDs: Set<[UInt8]>, _ records: [String: Record], moved: [String: Move],
         believesStamps: Bool, ciphers: (ValueHeader) -> [TreeCipher]
     ) -> String? {
         let root = ids[ids.count - 1]
         let former = treeIDs.subtracting([root])
+        func move(of name: String, below parent: String) -> Move? {
+            guard let move = moved[name], move.parent == parent, records[name]?.system.parent == parent else {
+                return nil
+            }
+            return move
+        }
+        let left = zip(names, names.dropFirst()).lazy.compactMap(move).first?.formerTreeIDs ?? []
         var hasCome = false
         for (index, (name, parent)) in zip(names, names.dropFirst()).enumerated() {
-            if hasMoved(name, parent), records[name]?.system.parent == parent {
+            if move(of: name, below: parent) != nil {
                 hasCome = true
                 continue
             }
@@ -64,7 +73,7 @@ struct ShownPath {
             if hasCome { continue }
             let isOfValues = former.contains(header.treeID)
             let isOfZone = header.kind == .isPrivate && header.treeID != root
-            if isOfValues || isOfZone && index > 0 { continue }
+            if isOfValues || isOfZone && (index > 0 || former.isSubset(of: left)) { continue }
             guard believesStamps, header.treeID == root else { return name }
             hasCome = true
         }

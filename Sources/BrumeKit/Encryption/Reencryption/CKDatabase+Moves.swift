@@ -62,6 +62,12 @@ extension CKDatabase {
 }
 
 extension OutgoingZone {
+    /// The new parents of records that don't come into a shared tree with what is below them; nil for none.
+    var parentsElsewhere: [String: String?] {
+        let others = saves.filter { $0.setsParent && moved[$0.name] == nil }
+        return Dictionary(others.map { ($0.name, $0.sent.parent) }) { $1 }
+    }
+
     /// Whether what is below its records may come into a shared tree: some are moved, or a record is shared.
     fileprivate var movesIntoShares: Bool {
         if saves.contains(where: \.isEncryptedAnew) { return false }
@@ -72,24 +78,31 @@ extension OutgoingZone {
             }
     }
 
-    /// Whether a record that is being sealed comes into a shared tree from another one, as far as anybody knows.
+    /// A record that is being sealed, if it comes into a shared tree from another one, as far as anybody knows.
     ///
     /// - Parameters:
     ///   - root: Of the tree that it is in from now on.
     ///   - fetched: The record as the server has it, where it was fetched for that.
     ///   - hasOthers: Whether some of its values are of another tree.
     ///   - trees: As they were.
-    func moves(
-        _ outgoing: OutgoingRecord, below root: String, fetched: Record?, hasOthers: Bool, _ trees: ZoneTrees,
-        _ policy: SavePolicy
-    ) -> Bool {
+    ///   - place: The zone's.
+    func move(
+        of outgoing: OutgoingRecord, below root: String, fetched: Record?, hasOthers: Bool, _ trees: ZoneTrees,
+        in place: Place, _ policy: SavePolicy
+    ) -> Move? {
         let (name, parent) = (outgoing.name, outgoing.sent.parent)
-        guard let parent, root != name, outgoing.sent.parentEdit != nil || policy == .allKeys else { return false }
+        guard let parent, root != name, outgoing.sent.parentEdit != nil || policy == .allKeys else { return nil }
         // A new record has nothing below it.
-        if outgoing.sent.version == nil, policy == .ifServerRecordUnchanged { return false }
-        if hasOthers { return true }
-        guard let former = fetched.map({ $0.system.parent }) ?? trees.parent(of: name) else { return true }
-        if former == parent { return false }
-        return trees.root(of: name, parent: former) != .root(root)
+        if outgoing.sent.version == nil, policy == .ifServerRecordUnchanged { return nil }
+        let former = fetched.map { $0.system.parent } ?? trees.parent(of: name)
+        let walk = former.map { trees.root(of: name, parent: $0) }
+        if !hasOthers, former == .some(parent) || walk == .root(root) { return nil }
+        let tree = Tree(place: place, root: root, kind: .isShared).id
+        var ids = outgoing.treeIDs.subtracting([tree])
+        // A record without values says nothing of its tree.
+        if ids.isEmpty, case .root(let formerRoot)? = walk {
+            ids = [Tree(place: place, root: formerRoot, kind: .isPrivate).id]
+        }
+        return Move(parent: parent, formerTreeIDs: ids.sorted { $0.lexicographicallyPrecedes($1) })
     }
 }

@@ -64,7 +64,7 @@ extension CKDatabase {
 
     /// What one look at a zone goes by.
     private struct Evidence {
-        let moved: [String: String]
+        let moved: [String: Move]
         let believesStamps: Bool
     }
 
@@ -90,7 +90,10 @@ extension CKDatabase {
                 let hasOthers = round.failures.values.contains { $0.code == .serverRecordChanged }
                 if round.count == 0, !hasOthers { break }
             }
-            if all.outcome == .isDone { await zones.forgetMoves(noted, zoneID.ringID, for: account, options) }
+            if all.outcome != .hasFailed {
+                await zones.forgetMoves(
+                    noted, isDone: all.outcome == .isDone, zoneID.ringID, for: account, options)
+            }
             return all
         }
     }

@@ -3,19 +3,11 @@ extension EncryptedZones {
     /// A save begins that moves records into shared trees: notes on the disk which, and that there is something to do.
     /// Without the note another move, or the app, has to begin it.
     func saveBegins(
-        moving moved: [String: String], in zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+        moving moved: [String: Move], in zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async {
         withMovedZones { $0.saveBegins(in: zone) }
-        try? await noteTurns.run { () async throws(CKError) in
-            let folder = try await account.keyFolders.folder(of: account, options)
-            for _ in 0..<KeyLimits.attemptsMax {
-                let noted = await notedMoves(zone, for: account, options)
-                let all = noted.moved.merging(moved) { $1 }
-                let isWritten = try await account.keyFolders.use(folder) { () throws(KeyFolderProblem) in
-                    try folder.writeMoves(all, zone.zone, over: noted.head)
-                }
-                if isWritten { return }
-            }
+        try? await note(zone, for: account, options) { noted in
+            noted.merge(moved) { $1.following($0) }
         }
     }
 
@@ -35,16 +27,55 @@ extension EncryptedZones {
         return noted
     }
 
-    /// All of a zone was encrypted anew that was to be when this was noted: it goes, unless something has moved since.
+    /// A save puts records elsewhere: what is below them by now has not come with them.
+    ///
+    /// - Parameter parents: Of each record the one that it gets; nil for none.
+    /// - Throws: Where the note can't be changed: a server could have it count for what comes below these records later.
     func forgetMoves(
-        _ noted: KeyFolder.NotedMoves, _ zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+        of parents: [String: String?], in zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        if parents.isEmpty || knownKeys(zone) == nil { return }
+        guard try await account.keyFolders.folder(of: account, options).hasMoves(zone.zone) else { return }
+        try await note(zone, for: account, options) { noted in
+            for (name, parent) in parents where noted[name].map({ $0.parent != parent }) == true { noted[name] = nil }
+        }
+    }
+
+    /// Changes what is noted of a zone.
+    private func note(
+        _ zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions,
+        _ change: @Sendable (inout [String: Move]) -> Void
+    ) async throws(CKError) {
+        try await noteTurns.run { () async throws(CKError) in
+            let folder = try await account.keyFolders.folder(of: account, options)
+            for _ in 0..<KeyLimits.attemptsMax {
+                let noted = await notedMoves(zone, for: account, options)
+                var all = noted.moved
+                change(&all)
+                let isWritten = try await account.keyFolders.use(folder) { [all] () throws(KeyFolderProblem) in
+                    try folder.writeMoves(all, zone.zone, over: noted.head)
+                }
+                if isWritten { return }
+            }
+        }
+    }
+
+    /// All of a zone was encrypted anew that can be by what was noted: that goes, unless something has moved since.
+    ///
+    /// - Parameter isDone: Whether nothing is left. Else it stays noted that there is something, but not what has moved:
+    ///   it would count for whatever comes below these records later.
+    func forgetMoves(
+        _ noted: KeyFolder.NotedMoves, isDone: Bool, _ zone: ZoneRingID, for account: AccountBinding,
+        _ options: CallOptions
     ) async {
         guard let head = noted.head else { return }
         try? await noteTurns.run { () async throws(CKError) in
             guard withMovedZones({ $0.mayForget(zone) }) else { return }
             let folder = try await account.keyFolders.folder(of: account, options)
             _ = try await account.keyFolders.use(folder) { () throws(KeyFolderProblem) in
-                try folder.removeMoves(zone.zone, over: head)
+                isDone
+                    ? try folder.removeMoves(zone.zone, over: head)
+                    : try folder.writeMoves([:], zone.zone, over: head)
             }
         }
     }

@@ -1,3 +1,4 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import BrumeSystem
 
@@ -6,26 +7,29 @@ internal import BrumeSystem
 ///
 /// ```
 /// 0   34  head, as KeyFile has it, of the kind 8
-/// 34  4   count of records, then of each its name and its parent's (both counted)
+/// 34  4   count of records, then of each its name and its parent's (both counted), the count of the trees that it left
+///         (4 bytes) and their ids (16 bytes each)
 /// ```
 /// NAME and the checksum are of the key folder's place and the zone's name (counted).
 enum MovesFile {
     static let kind: UInt8 = 8
     /// The most records that it tells of: others have to be set below their parents again, or the app asks for all.
     static let recordsMax = 1_000
-    static let bytesMax = 1024 + recordsMax * 2 * (4 + 255)
+    static let bytesMax = 1024 + recordsMax * (2 * (4 + 255) + 4 + Move.formerTreesMax * Tree.idBytes)
 
     static func path(zone: String, place: KeyPlace) -> String {
         "moves/\(SHA256.digest(checkedPlace(zone, place)).prefix(16).hexadecimal)"
     }
 
-    static func encode(_ moved: [String: String], zone: String, place: KeyPlace) -> [UInt8] {
+    static func encode(_ moved: [String: Move], zone: String, place: KeyPlace) -> [UInt8] {
         var writer = KeyFileWriter(kind: kind, capacity: 1024)
         let records = moved.sorted { $0.key < $1.key }.prefix(recordsMax)
         writer.write(u32: UInt32(records.count))
-        for (name, parent) in records {
+        for (name, move) in records {
             writer.write(counted: Array(name.utf8))
-            writer.write(counted: Array(parent.utf8))
+            writer.write(counted: Array(move.parent.utf8))
+            writer.write(u32: UInt32(move.formerTreeIDs.count))
+            for id in move.formerTreeIDs { writer.write(id) }
         }
         writer.finish(place: checkedPlace(zone, place))
         return writer.bytes
@@ -33,16 +37,20 @@ enum MovesFile {
 
     static func decode(
         _ bytes: consuming [UInt8], zone: String, place: KeyPlace
-    ) throws(KeyFile.Refusal) -> [String: String] {
+    ) throws(KeyFile.Refusal) -> [String: Move] {
         var reader = try KeyFileReader(bytes, kind: kind, place: checkedPlace(zone, place))
-        var moved: [String: String] = [:]
+        var moved: [String: Move] = [:]
         let count = try reader.readU32()
         guard count <= recordsMax else { throw .damaged }
         for _ in 0..<count {
             guard let name = String(validating: try reader.readCounted(), as: UTF8.self),
                 let parent = String(validating: try reader.readCounted(), as: UTF8.self)
             else { throw .damaged }
-            moved[name] = parent
+            let treeCount = try reader.readU32()
+            guard treeCount <= Move.formerTreesMax else { throw .damaged }
+            var ids: [[UInt8]] = []
+            for _ in 0..<treeCount { ids.append(try reader.read(Tree.idBytes)) }
+            moved[name] = Move(parent: parent, formerTreeIDs: ids)
         }
         try reader.end()
         return moved
@@ -60,7 +68,7 @@ extension KeyFolder {
     /// What was read.
     struct NotedMoves: Equatable, Sendable {
         /// The records that were put below others, and these.
-        var moved: [String: String] = [:]
+        var moved: [String: Move] = [:]
         /// The file's head; nil where there is none.
         var head: [UInt8]?
     }
@@ -81,7 +89,7 @@ extension KeyFolder {
 
     /// - Returns: False where another process has written meanwhile.
     func writeMoves(
-        _ moved: [String: String], _ zone: String, over head: [UInt8]?
+        _ moved: [String: Move], _ zone: String, over head: [UInt8]?
     ) throws(KeyFolderProblem) -> Attempt<Bool> {
         let bytes = MovesFile.encode(moved, zone: zone, place: place)
         if head == Array(bytes.prefix(KeyFile.headBytes)) { return .done(true) }
