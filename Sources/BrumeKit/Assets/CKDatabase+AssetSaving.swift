@@ -140,23 +140,17 @@ extension CKDatabase.RecordModification.Part {
         return (with(sent), unsent)
     }
 
-    /// A request of the same kind for other records.
-    func with(_ zones: [OutgoingZone]) -> CKDatabase.RecordModification.Part {
-        CKDatabase.RecordModification.Part(zones: zones, request: request)
-    }
-
     /// What to send again with its files uploaded anew: saves that failed because the server does not have of the
     /// record what they named, and whose files are on this device. Where a zone is saved whole, all of its files. Nil
     /// when there are none.
     func uploadingAgain(after results: CKDatabase.RecordModificationResults) -> CKDatabase.RecordModification.Part? {
-        var again: [OutgoingZone] = []
-        for var zone in zones {
+        sendingAgain { zone in
             let missing = zone.saves.indices.filter { index in
                 guard case .failure(let error as CKError)? = results.saveResults[zone.saves[index].record.recordID]
                 else { return false }
                 return error.code == .assetNotAvailable
             }
-            if missing.isEmpty { continue }
+            if missing.isEmpty { return [] }
             var saves: [OutgoingRecord] = []
             for index in isWhole(zone) ? Array(zone.saves.indices) : missing {
                 guard let anew = zone.saves[index].uploadingAnew(request.savePolicy) else { continue }
@@ -165,15 +159,8 @@ extension CKDatabase.RecordModification.Part {
                 saves.append(anew)
             }
             // One that stays as it was fails its zone again.
-            if saves.isEmpty || isWhole(zone) && saves.count < zone.saves.count { continue }
-            zone.saves = saves
-            if !isWhole(zone) { zone.deletions = [] }
-            again.append(zone)
+            return isWhole(zone) && saves.count < zone.saves.count ? [] : saves
         }
-        if again.isEmpty { return nil }
-        var part = with(again)
-        part.request.operationID = ContainerCore.newOperationID()
-        return part
     }
 }
 

@@ -189,10 +189,9 @@ extension CKDatabase {
         }
         var sent = part
         for _ in 0..<KeyLimits.attemptsMax {
-            let stale = sent.sealingAgain(after: results)
-            guard let failed = stale ?? sent.rebased(after: results) else { break }
+            guard let (failed, hasStaleKeys) = sent.sealingAgain(after: results) else { break }
             do throws(CKError) {
-                let (again, refused) = try await sealing(failed, options, isStale: stale != nil)
+                let (again, refused) = try await sealing(failed, options, isStale: hasStaleKeys)
                 take(refused)
                 if again.zones.isEmpty { break }
                 take(try await send(again, options))

@@ -349,6 +349,25 @@ extension EncryptedSharesTests {
         #expect((isPlain ? shown?["plain"] : shown?.encryptedValues["text"]) == "theirs")
     }
 
+    @Test("are saved in one request with what the keys were replaced for")
+    func conflictBesideStaleKeys() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        try await move(list, below: diary.root, on: ada)
+        _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
+        // Who leaves has the server want a new key.
+        let root = try await bob.sharedCloudDatabase.record(for: diary.id("root", isOwner: false))
+        _ = try await bob.sharedCloudDatabase.deleteRecord(withID: try #require(root.share).recordID)
+        cards[0].encryptedValues["title"] = "ours"
+        let other = page("other", in: diary.zone, name: "other")
+        other.setParent(list)
+        let results = try await ada.privateCloudDatabase.modifyRecords(
+            saving: [cards[0], other], deleting: [], atomically: false)
+        for result in results.saveResults.values { _ = try result.get() }
+        #expect(try await text(cards[0].recordID, on: ada, isOwner: true) == "card")
+    }
+
     @Test("are encrypted anew below a record that an app has put there without having fetched it")
     func upsert() async throws {
         let (ada, bob) = (device(0), device(1))

@@ -138,11 +138,15 @@ struct AssetConflictTests {
             let device = server.device(token: token) { $0.server = proxy.address }
             let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: name))
             record["photo"] = try file(name, "the content of \(name)")
-            do {
-                try await device.privateCloudDatabase.save(record)
-            } catch CKError.networkUnavailable {
-                // Where it was cut before it was open the server could not be reached, which is for the app to repeat.
-                try await device.privateCloudDatabase.save(record)
+            for isLast in Array(repeating: false, count: 1_000) + [true] {
+                do {
+                    try await device.privateCloudDatabase.save(record)
+                    break
+                } catch let error as CKError where error.code == .networkUnavailable && !isLast {
+                    // Where it was cut before it was open the server could not be reached, which is for the app to
+                    // repeat, once the pause before the next attempt is over.
+                    try await Task.sleep(for: .milliseconds(10))
+                }
             }
             let fetched = try await device.privateCloudDatabase.record(for: record.recordID)
             #expect(try read(fetched) == "the content of \(name)")

@@ -259,33 +259,6 @@ extension OutgoingRecord {
     }
 }
 
-extension CKDatabase.RecordModification.Part {
-    /// What to encrypt and send again after the server refused it for its keys; nil when there is nothing. Where a zone
-    /// is saved whole, all of it.
-    func sealingAgain(
-        after results: CKDatabase.RecordModificationResults
-    ) -> CKDatabase.RecordModification.Part? {
-        var again: [OutgoingZone] = []
-        for var zone in zones {
-            func isStale(_ outgoing: OutgoingRecord) -> Bool {
-                guard case .failure(let error as CKError)? = results.saveResults[outgoing.record.recordID]
-                else { return false }
-                return error.saysKeysChanged
-            }
-            guard zone.saves.contains(where: isStale) else { continue }
-            if !isWhole(zone) {
-                zone.saves.removeAll { !isStale($0) }
-                zone.deletions = []
-            }
-            again.append(zone)
-        }
-        if again.isEmpty { return nil }
-        var part = with(again)
-        part.request.operationID = ContainerCore.newOperationID()
-        return part
-    }
-}
-
 extension CKError {
     /// Whether the server can't be asked at all, so that nothing of a request can be sent.
     var keepsFromAsking: Bool {

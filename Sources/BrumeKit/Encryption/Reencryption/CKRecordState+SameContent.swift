@@ -1,46 +1,6 @@
 internal import BrumeModel
 internal import BrumeRecord
 
-/// Saving again what met a newer version of the same content.
-extension CKDatabase.RecordModification.Part {
-    /// What to save again after the server refused it for a version that differs from the one that the app knows in
-    /// nothing that an app sees: the record was encrypted anew. Nil where there is nothing. Where a zone is saved
-    /// whole, all of it.
-    ///
-    /// A record of which the app does not know the version, or not all fields, is left to the app, as any conflict is;
-    /// so is one in which nothing was encrypted anew.
-    func rebased(
-        after results: CKDatabase.RecordModificationResults
-    ) -> CKDatabase.RecordModification.Part? {
-        guard request.savePolicy == .ifServerRecordUnchanged, request.database != .public else { return nil }
-        var again: [OutgoingZone] = []
-        for var zone in zones {
-            var rebased: Set<String> = []
-            var isLost = false
-            for index in zone.saves.indices {
-                guard case .failure(let error as CKError)? = results.saveResults[zone.saves[index].record.recordID],
-                    error.code == .serverRecordChanged
-                else { continue }
-                if let newer = error.serverRecord?.snapshot, zone.saves[index].sent.rebase(onto: newer) {
-                    rebased.insert(zone.saves[index].name)
-                } else {
-                    isLost = true
-                }
-            }
-            if rebased.isEmpty || isLost && isWhole(zone) { continue }
-            if !isWhole(zone) {
-                zone.saves.removeAll { !rebased.contains($0.name) }
-                zone.deletions = []
-            }
-            again.append(zone)
-        }
-        if again.isEmpty { return nil }
-        var part = with(again)
-        part.request.operationID = ContainerCore.newOperationID()
-        return part
-    }
-}
-
 extension CKRecordState {
     /// Has the edits start from another version, where that has the same content as the one that they started from.
     ///
