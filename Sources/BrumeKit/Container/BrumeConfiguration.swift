@@ -45,7 +45,8 @@ public struct BrumeConfiguration: Hashable, Sendable {
     ///
     /// A device without the account's keys can't save records with files then (`accountTemporarilyUnavailable`).
     /// Web clients can neither read nor save any, nor can participants of a share who don't have its keys. An app that
-    /// had files before reads <doc:EncryptedValues> first: they are hidden until they were saved anew.
+    /// had files before reads <doc:EncryptedValues> first: they are hidden until they were saved anew. A zone can say
+    /// otherwise: ``CKRecordZone/encryptsAssets``.
     public var encryptsAssets = false
 
     /// Whether files that nobody encrypted are handed out in zones whose files are encrypted; false by default, since

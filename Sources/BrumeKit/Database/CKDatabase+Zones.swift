@@ -16,7 +16,7 @@ extension CKDatabase {
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeListZonesResponse(bytes) })
         let currentUser = account.currentUser
         return try zones.map { (zone) throws(CKError) in
-            showingScope(try Self.recordZone(zone, currentUser: currentUser), account)
+            showingPolicies(try Self.recordZone(zone, currentUser: currentUser), account)
         }
     }
 
@@ -52,7 +52,7 @@ extension CKDatabase {
                 encode: { coder in coder.encodeFetchZonesRequest(database: scope, zones: part.map(\.modelID)) },
                 decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchZonesResponse(bytes) })
             let fetched = try Self.results(zones, part, currentUser: account.currentUser)
-            results.merge(fetched.mapValues { $0.map { showingScope($0, account) } }) { $1 }
+            results.merge(fetched.mapValues { $0.map { showingPolicies($0, account) } }) { $1 }
         }
         for (part, error) in failures {
             for id in part { results[id] = .failure(error) }
@@ -112,7 +112,7 @@ extension CKDatabase {
         var unsent: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
         let account = core.account
         for zone in recordZonesToSave {
-            if let refusal = await scopeRefusal(of: zone, account) { unsent[zone.zoneID] = .failure(refusal) }
+            if let refusal = await policyRefusal(of: zone, account) { unsent[zone.zoneID] = .failure(refusal) }
         }
         var unsentDeletions: [CKRecordZone.ID: Result<Void, any Error>] = [:]
         for zone in recordZonesToSave {
@@ -152,7 +152,7 @@ extension CKDatabase {
         for zone in recordZonesToSave {
             guard case .success(let saved)? = results.saveResults[zone.zoneID] else { continue }
             do throws(CKError) {
-                results.saveResults[zone.zoneID] = .success(try await withScope(saved, of: zone, account, options))
+                results.saveResults[zone.zoneID] = .success(try await withPolicies(saved, of: zone, account, options))
             } catch {
                 results.saveResults[zone.zoneID] = .failure(error)
             }

@@ -32,7 +32,7 @@ extension CKDatabase.RecordModification.Part {
     }
 
     /// What to encrypt and send again after the server refused it: for its keys, or for a version that differs from the
-    /// one that the app knows in nothing that an app sees, since the record was encrypted anew. Nil where there is nothing.
+    /// one that the app knows in nothing that an app sees, since the record was encrypted anew. Nil for nothing.
     ///
     /// A record of which the app does not know the version, or not all fields, is left to the app, as any conflict is;
     /// so is one in which nothing was encrypted anew.

@@ -70,6 +70,8 @@ extension CKSyncEngine.State.Serialization: Codable {
         var zone: ZoneName
         /// The raw value of its encryption scope, where it is to be saved with another one than `perRecord`.
         var scope: Int?
+        /// Whether its files are encrypted, where the app says so.
+        var encryptsAssets: Bool?
     }
 
     /// The changes of neighbouring records of one zone, which share its name.
@@ -109,7 +111,8 @@ extension CKSyncEngine.State.Serialization: Codable {
             case .saveZone(let zone):
                 ZoneChange(
                     kind: .save, zone: ZoneName(zone.zoneID),
-                    scope: zone.encryptionScope == .perRecord ? nil : zone.encryptionScope.rawValue)
+                    scope: zone.encryptionScope == .perRecord ? nil : zone.encryptionScope.rawValue,
+                    encryptsAssets: zone.encryptsAssets)
             case .deleteZone(let id): ZoneChange(kind: .delete, zone: ZoneName(id))
             }
         }
@@ -209,6 +212,7 @@ extension CKSyncEngine.State.Serialization: Codable {
             guard !state.zoneChanges.contains(id) else { throw refuse(.pendingZones, "a zone comes twice") }
             let zone = CKRecordZone(zoneID: id)
             zone.encryptionScope = change.scope.flatMap(CKRecordZone.EncryptionScope.init) ?? .perRecord
+            zone.encryptsAssets = change.encryptsAssets
             let pending: CKSyncEngine.PendingDatabaseChange = change.kind == .save ? .saveZone(zone) : .deleteZone(id)
             state.zoneChanges.add(pending, id: id, stamp: 0)
         }

@@ -49,6 +49,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     package let firstFetchToken: CKServerChangeToken?
 
     private let scope = Guarded(EncryptionScope.perRecord)
+    private let assetPolicy = Guarded(Bool?.none)
 
     /// What has an encryption key of its own; `perRecord` unless set. Set it before the zone is saved for the first
     /// time: saving a zone that has keys for records with `perZone` fails with `invalidArguments`, and `perRecord`
@@ -60,6 +61,20 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     public var encryptionScope: EncryptionScope {
         get { scope.current }
         set { scope.withLock { $0 = newValue } }
+    }
+
+    /// Brume's addition: whether the files of the zone's records are encrypted on the device, as `encryptedValues`
+    /// are; nil unless set, and then ``BrumeConfiguration/encryptsAssets`` says it when the zone's keys are made. In a
+    /// zone of an answer what its keys say, on devices that have used them since the app was started, else nil.
+    ///
+    /// Set it before the zone is saved for the first time, in all apps that save the zone: to false in one whose files
+    /// web clients show, to true where those of other zones stay plain. Saving such a zone makes its keys, for which
+    /// the device has to have the account's: else it fails with `accountTemporarilyUnavailable`. Where the zone has
+    /// keys that say otherwise it fails with `invalidArguments`: that is never changed. A default zone, and one of
+    /// another database, can't say it (`invalidArguments`).
+    public var encryptsAssets: Bool? {
+        get { assetPolicy.current }
+        set { assetPolicy.withLock { $0 = newValue } }
     }
 
     private let isShared: Bool
@@ -108,6 +123,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     public func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKRecordZone(zoneID: zoneID, capabilities: capabilities, isShared: isShared)
         copy.encryptionScope = encryptionScope
+        copy.encryptsAssets = encryptsAssets
         return copy
     }
 
@@ -121,6 +137,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         coder.encode(Int64(bitPattern: UInt64(capabilities.rawValue)), forKey: "Capabilities")
         coder.encode(Int64(encryptionScope.rawValue), forKey: "EncryptionScope")
         coder.encode(isShared, forKey: "IsShared")
+        if let encryptsAssets { coder.encode(encryptsAssets, forKey: "EncryptsAssets") }
     }
 
     /// Reads an archived zone; nil when the archive holds no valid one.
@@ -136,6 +153,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         if coder.containsValue(forKey: "EncryptionScope"), coder.decodeInt64(forKey: "EncryptionScope") == 1 {
             encryptionScope = .perZone
         }
+        encryptsAssets = coder.boolIfPresent(forKey: "EncryptsAssets")
     }
 }
 

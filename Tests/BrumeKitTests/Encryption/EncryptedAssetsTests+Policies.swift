@@ -36,6 +36,38 @@ extension EncryptedAssetsTests {
         #expect(try read(try await fetched(by: tablet)["photo"]) == content(10_000))
     }
 
+    @Test("are encrypted or not as the app says of a zone, whatever holds for the others", arguments: [false, true])
+    func zonePolicy(isEncrypted: Bool) async throws {
+        let phone = device(encryptsAssets: !isEncrypted)
+        let zone = CKRecordZone(zoneID: zoneID)
+        zone.encryptsAssets = isEncrypted
+        #expect(try await phone.save(zone).encryptsAssets == isEncrypted)
+        #expect(try await phone.recordZone(for: zoneID).encryptsAssets == isEncrypted)
+        let record = photo()
+        record["photo"] = try file(content(10_000))
+        try await phone.save(record)
+        #expect(record.sealedFields.keys.contains("photo") == isEncrypted)
+        // Another device goes by the zone's keys, also where nothing was said there.
+        let laptop = device("laptop", encryptsAssets: !isEncrypted)
+        try await letIn(laptop, by: phone)
+        let other = photo("other")
+        other["photo"] = try file(content(300, 3))
+        try await laptop.save(other)
+        #expect(other.sealedFields.keys.contains("photo") == isEncrypted)
+        #expect(try read(try await fetched("other", by: phone)["photo"]) == content(300, 3))
+        let stranger = device("stranger", encryptsAssets: false)
+        let seen = try await fetched(by: stranger)
+        #expect((seen["photo"] as? CKAsset != nil) == !isEncrypted)
+        // What was said holds.
+        #expect(try await phone.save(CKRecordZone(zoneID: zoneID)).encryptsAssets == isEncrypted)
+        zone.encryptsAssets = !isEncrypted
+        #expect(await BrumeKitTests.code { try await phone.save(zone) } == .invalidArguments)
+        #expect(await BrumeKitTests.code { try await stranger.save(zone) } == .accountTemporarilyUnavailable)
+        let standard = CKRecordZone.default()
+        standard.encryptsAssets = isEncrypted
+        #expect(await BrumeKitTests.code { try await phone.save(standard) } == .invalidArguments)
+    }
+
     @Test("that nobody encrypted, in a zone whose files are, are not taken for the account's")
     func plainInPlace() async throws {
         let (phone, laptop) = try await devices()

@@ -252,7 +252,7 @@ struct ZoneRingTests {
     @Test("of a zone that is one tree is so however it goes on, and one for records never becomes one")
     func perZone() throws {
         let (phone, laptop) = try devices()
-        #expect(try phone.run(.writePerZone)?.chain.head.isPerZone == true)
+        #expect(try phone.run(.make(WantedPolicies(isPerZone: true)))?.chain.head.isPerZone == true)
         let value = try phone.sealed("word")
         #expect(try laptop.opened(value) == "word")
         for count in [1, 0] {
@@ -269,7 +269,7 @@ struct ZoneRingTests {
         desk.entries = []
         try phone.zoneWasDeleted()
         _ = try phone.sealed("word")
-        #expect(try phone.failure(.writePerZone) == .isPerRecord)
+        #expect(try phone.failure(.make(WantedPolicies(isPerZone: true))) == .isPerRecord)
     }
 
     // MARK: A server that lies
@@ -474,6 +474,28 @@ struct ZoneRingTests {
         try laptop.zoneWasDeleted()
         let anew = try #require(try laptop.run(.write))
         #expect(!anew.chain.head.hasPlainAssets && anew.chain.head.number == 1)
+    }
+
+    @Test("says of files what the app wants of the zone, and is not made where what is known of it says otherwise")
+    func wantedFilePolicy() throws {
+        let (phone, laptop) = try devices()
+        phone.encryptsAssets = true
+        let plain = WantedPolicies(encryptsAssets: false)
+        let encrypting = WantedPolicies(encryptsAssets: true)
+        #expect(try phone.run(.make(plain))?.chain.head.hasPlainAssets == true)
+        #expect(try phone.run(.make(plain))?.chain.head.number == 1)
+        #expect(try laptop.failure(.make(encrypting)) == .hasOtherFiles(areEncrypted: false))
+        #expect(try laptop.run(.make(WantedPolicies()))?.chain.head.hasPlainAssets == true)
+        // The zone was deleted, and is made anew.
+        desk.entries = []
+        try laptop.zoneWasDeleted()
+        #expect(try laptop.run(.make(encrypting))?.chain.head.hasPlainAssets == false)
+        #expect(try laptop.failure(.make(plain)) == .hasOtherFiles(areEncrypted: true))
+        // A server can say so as often as it likes.
+        desk.entries = []
+        try laptop.zoneWasDeleted()
+        #expect(try laptop.failure(.make(plain)) == .hasOtherFiles(areEncrypted: true))
+        #expect(desk.entries.isEmpty)
     }
 
     @Test(

@@ -231,7 +231,11 @@ struct SharingTests {
         #expect(sentence(secret).contains("\"word\" is refused: references and assets can't be encrypted"))
         let perZone = CKRecordZone(zoneName: "Secret")
         perZone.encryptionScope = .perZone
-        #expect(try archived(perZone, as: CKRecordZone.self).encryptionScope == .perZone)
+        perZone.encryptsAssets = true
+        for other in [try archived(perZone, as: CKRecordZone.self), perZone.copy() as? CKRecordZone] {
+            #expect(other?.encryptionScope == .perZone && other?.encryptsAssets == true)
+        }
+        #expect(try archived(CKRecordZone(zoneName: "Notes"), as: CKRecordZone.self).encryptsAssets == nil)
         await #expect(
             performing: { try await container.publicCloudDatabase.save(perZone) },
             throws: { CKError.invalidArguments ~= $0 })

@@ -55,20 +55,22 @@ struct SyncEngineStateTests {
         }
     }
 
-    @Test("keeps the encryption scopes of zones that are to be saved")
+    @Test("keeps how zones that are to be saved are to be encrypted")
     func scopes() throws {
         var state = SyncEngineState()
         let zone = CKRecordZone(zoneName: "Whole")
         zone.encryptionScope = .perZone
+        zone.encryptsAssets = false
         for zone in [zone, CKRecordZone(zoneName: "Records")] {
             state.zoneChanges.add(.saveZone(zone), id: zone.zoneID, stamp: 0)
         }
         let data = try JSONEncoder().encode(CKSyncEngine.State.Serialization(state))
         let read = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: data).state
-        let scopes = read.zoneChanges.changes.map { change in
-            if case .saveZone(let zone) = change { zone.encryptionScope } else { nil as CKRecordZone.EncryptionScope? }
+        let zones = read.zoneChanges.changes.compactMap { change in
+            if case .saveZone(let zone) = change { zone } else { nil }
         }
-        #expect(scopes == [.perZone, .perRecord])
+        #expect(zones.map(\.encryptionScope) == [.perZone, .perRecord])
+        #expect(zones.map(\.encryptsAssets) == [false, nil])
     }
 
     @Test("of version 1 stays readable")

@@ -85,7 +85,8 @@ extension CKDatabase {
     ///
     /// - Throws: `invalidArguments` where the zone has keys for records.
     package func makePerZone(_ zoneID: CKRecordZone.ID) async throws(CKError) {
-        try await core.account.encryptedZones.makePerZone(zoneID.zoneName, for: core.account, callOptions)
+        try await core.account.encryptedZones.makeKeys(
+            ofZone: zoneID.zoneName, WantedPolicies(isPerZone: true), for: core.account, callOptions)
     }
 
     /// Whether assets that are saved in a zone now are encrypted. A zone without a ring gets one where

@@ -41,10 +41,10 @@ struct ShownPath {
     /// The same for a record that is encrypted anew without an app that sends anything: what says where it is has to be
     /// such that nobody with whom the tree is shared could have made it.
     ///
-    /// Each record up to the one that moved has a stamp of a key that guests of this tree don't have. The record's own is
-    /// of a tree of its values: what it has encrypted would pass with an old stamp else. Or its values are of a tree that
-    /// the one above has left: they came into that one with something above them, and kept their stamps. That the one
-    /// above them moved is what the device has noted.
+    /// Each record up to the one that moved has a stamp of a key that guests of this tree don't have. The record's own
+    /// is of a tree of its values: what it has encrypted would pass with an old stamp else. Or its values are of a tree
+    /// that the one above has left: they came into that one with something above them, and kept their stamps. That the
+    /// one above them moved is what the device has noted.
     ///
     /// - Parameters:
     ///   - treeIDs: The trees of the record's values.

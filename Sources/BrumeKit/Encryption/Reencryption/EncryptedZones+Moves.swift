@@ -30,7 +30,7 @@ extension EncryptedZones {
     /// A save puts records elsewhere: what is below them by now has not come with them.
     ///
     /// - Parameter parents: Of each record the one that it gets; nil for none.
-    /// - Throws: Where the note can't be changed: a server could have it count for what comes below these records later.
+    /// - Throws: Where the note can't be changed: a server could have it count for what comes below them later.
     func forgetMoves(
         of parents: [String: String?], in zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
@@ -62,8 +62,8 @@ extension EncryptedZones {
 
     /// All of a zone was encrypted anew that can be by what was noted: that goes, unless something has moved since.
     ///
-    /// - Parameter isDone: Whether nothing is left. Else it stays noted that there is something, but not what has moved:
-    ///   it would count for whatever comes below these records later.
+    /// - Parameter isDone: Whether nothing is left. Else it stays noted that there is something, but not what has
+    ///   moved: it would count for whatever comes below these records later.
     func forgetMoves(
         _ noted: KeyFolder.NotedMoves, isDone: Bool, _ zone: ZoneRingID, for account: AccountBinding,
         _ options: CallOptions

@@ -88,14 +88,16 @@ final class EncryptedZones: Sendable {
         return keys
     }
 
-    /// Makes the ring of a zone that is to be one tree; where it is, nothing changes.
+    /// Makes the ring of a zone of which the app says how it is encrypted; where it is so, nothing changes.
     ///
-    /// - Throws: The same; `invalidArguments` where the zone has keys for records.
-    func makePerZone(_ zone: String, for account: AccountBinding, _ options: CallOptions) async throws(CKError) {
+    /// - Throws: The same; `invalidArguments` where the zone has keys, and they say otherwise.
+    func makeKeys(
+        ofZone zone: String, _ wanted: WantedPolicies, for account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
         try await turns.run { () async throws(CKError) in
             let ring = ZoneRingID(zone: zone)
             _ = try await look(
-                ZoneRingDriver.Look(goal: .writePerZone, ring: ring, asksServer: true), account, options)
+                ZoneRingDriver.Look(goal: .make(wanted), ring: ring, asksServer: true), account, options)
         }
     }
 

@@ -17,8 +17,8 @@ struct ZoneRingStateMachine: Sendable {
         case write
         /// To take in who waits, and to have those go who take part no more. Like ``write``, but makes no ring.
         case admit
-        /// For a zone that is to be one tree. Like ``write``, but for a ring of another scope.
-        case writePerZone
+        /// For a zone of which an app says how it is encrypted. Like ``write``, but not for a ring that says otherwise.
+        case make(WantedPolicies)
         /// A person takes what the server shows for the zone's keys, where this device knows other ones.
         case accept
         /// To give others links to what it is of. Like ``write``.
@@ -128,7 +128,7 @@ struct ZoneRingStateMachine: Sendable {
         switch start.goal {
         case .read: return namesFormerKeys(ring) ? fetch() : finish(ring)
         case .join: return fetch()
-        case .write, .admit, .writePerZone, .accept, .share: return isForWriting(ring) ? finish(ring) : fetch()
+        case .write, .admit, .make, .accept, .share: return isForWriting(ring) ? finish(ring) : fetch()
         }
     }
 
@@ -239,7 +239,13 @@ struct ZoneRingStateMachine: Sendable {
     }
 
     func finish(_ ring: KnownRing) -> Action {
-        if case .writePerZone = start.goal, !ring.chain.head.isPerZone { return fail(.isPerRecord) }
+        if case .make(let wanted) = start.goal {
+            let head = ring.chain.head
+            if wanted.isPerZone, !head.isPerZone { return fail(.isPerRecord) }
+            if wanted.encryptsAssets == head.hasPlainAssets {
+                return fail(.hasOtherFiles(areEncrypted: !head.hasPlainAssets))
+            }
+        }
         return .finish(.ring(ring))
     }
 

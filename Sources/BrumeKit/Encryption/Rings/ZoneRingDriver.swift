@@ -119,7 +119,7 @@ struct ZoneRingDriver: Sendable {
     private func identity(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Identity? {
         switch goal {
         case .read, .accept: try await account.keys.identityIfAny(for: account)
-        case .write, .admit, .writePerZone, .share, .join: try await account.keys.identity(for: account)
+        case .write, .admit, .make, .share, .join: try await account.keys.identity(for: account)
         }
     }
 

@@ -6,6 +6,8 @@ enum ZoneRingFailure: Error, Equatable, Sendable {
     case isOver
     /// The zone was to be one tree, and has keys for records already.
     case isPerRecord
+    /// The zone's files were to be encrypted and are not, or the other way round.
+    case hasOtherFiles(areEncrypted: Bool)
     /// The account takes part in what is shared, and nobody has given it the keys yet.
     case isNoMember
     /// The next entry has to be made by somebody who may.
@@ -50,6 +52,12 @@ extension ZoneRingFailure {
                 message:
                     "\(zone) are those of records (perRecord), and a zone's encryption scope is never changed; use "
                     + "another zone")
+        case .hasOtherFiles(let areEncrypted):
+            CKError(
+                .invalidArguments,
+                message:
+                    "\(zone) " + (areEncrypted ? "encrypt its files" : "leave its files plain")
+                    + ", and that is never changed; leave encryptsAssets nil, or use another zone")
         case .isNoMember:
             CKError.withoutKeys(
                 "this account does not have \(zone) yet: a device of its owner's hands them on the next time that it "

@@ -7,7 +7,7 @@ extension ZoneRingStateMachine {
     var makesEntries: Bool {
         switch start.goal {
         case .read, .join: false
-        case .write, .admit, .writePerZone, .accept, .share: true
+        case .write, .admit, .make, .accept, .share: true
         }
     }
 
@@ -57,7 +57,7 @@ extension ZoneRingStateMachine {
         guard isOwn else { return .finish(.ring(nil)) }
         switch start.goal {
         case .read, .admit, .accept, .join: return .finish(.ring(nil))
-        case .write, .writePerZone, .share:
+        case .write, .make, .share:
             if start.place.root.isEmpty { return begin() }
             // Where the zone is one tree all of it has one key.
             guard let zone = start.zone, !zone.isPerZone, Names.problemWithRecordName(start.place.root) == nil else {
@@ -70,7 +70,11 @@ extension ZoneRingStateMachine {
     /// Makes the ring.
     mutating func begin() -> Action {
         do throws(EncryptionRefusal) {
-            return send(start.place.root.isEmpty ? try beginZone() : try beginTree())
+            if !start.place.root.isEmpty { return send(try beginTree()) }
+            if let wanted = wantedPolicies.encryptsAssets, leavesAssetsPlain == wanted {
+                return fail(.hasOtherFiles(areEncrypted: !wanted))
+            }
+            return send(try beginZone())
         } catch {
             return fail(.malformed("it names what no ring can be of"))
         }
@@ -78,15 +82,24 @@ extension ZoneRingStateMachine {
 
     private func beginZone() throws(EncryptionRefusal) -> RingChain {
         // One that no server takes any more is followed by one of the same scope.
-        let former = current?.chain.head
-        let isPerZone = if case .writePerZone = start.goal { true } else { former?.isPerZone == true }
-        // No file is saved plain because a server says that the zone was deleted, nor because a ring did that a removed
-        // device may have begun: an app that wants files encrypted gets a ring that says so.
+        try author.begin(
+            ringName(id: Place.newRingID()),
+            isPerZone: wantedPolicies.isPerZone || current?.chain.head.isPerZone == true,
+            hasPlainAssets: leavesAssetsPlain, firstDraft())
+    }
+
+    private var wantedPolicies: WantedPolicies {
+        if case .make(let wanted) = start.goal { wanted } else { WantedPolicies() }
+    }
+
+    /// Whether a ring of the zone that is made now leaves files plain.
+    ///
+    /// No file is saved plain because a server says that the zone was deleted, nor because a ring did that a removed
+    /// device may have begun: an app that wants files encrypted gets a ring that says so.
+    private var leavesAssetsPlain: Bool {
         let known = kept.known.flatMap { isOfOwner($0) ? $0.chain.head : nil }
-        let encryptsAssets = start.encryptsAssets
-        let hasPlainAssets = (former ?? known).map { $0.hasPlainAssets && !encryptsAssets } ?? !encryptsAssets
-        return try author.begin(
-            ringName(id: Place.newRingID()), isPerZone: isPerZone, hasPlainAssets: hasPlainAssets, firstDraft())
+        let encryptsAssets = wantedPolicies.encryptsAssets ?? start.encryptsAssets
+        return !encryptsAssets && (current?.chain.head ?? known)?.hasPlainAssets != false
     }
 
     private func beginTree() throws(EncryptionRefusal) -> RingChain {
