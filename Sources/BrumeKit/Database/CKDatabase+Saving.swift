@@ -228,6 +228,7 @@ extension CKDatabase {
         // What can't be opened was saved all the same.
         let opener = try? await opener(for: part.shownRecords(answers), account, options)
         let results = try part.results(answers, context: account.answerContext, opener: opener)
+        for zone in part.zones { learnTrees(ofSaved: zone, results, account) }
         if databaseScope == .private {
             let saved = removed.filter { (try? results.saveResults[$0.share.recordID]?.get()) != nil }
             let ended = results.deleteResults.filter { (try? $1.get()) != nil }.map(\.key)

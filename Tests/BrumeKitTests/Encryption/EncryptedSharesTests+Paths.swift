@@ -19,6 +19,10 @@ extension EncryptedSharesTests {
         diary.note.encryptedValues["text"] = "secret"
         #expect(
             await code { try await ada.privateCloudDatabase.save(diary.note) } == .accountTemporarilyUnavailable)
+        // Nor is what the app puts there.
+        let new = page("secret", in: diary.zone, name: "new")
+        new.setParent(diary.diary)
+        #expect(await code { try await ada.privateCloudDatabase.save(new) } == .accountTemporarilyUnavailable)
     }
 
     @Test("get no stamp in a shared tree for a parent that the server alone has named")
@@ -33,10 +37,42 @@ extension EncryptedSharesTests {
         seen.encryptedValues["text"] = "ours"
         try await ada.privateCloudDatabase.save(seen)
         #expect(try await stamp(plain.recordID, on: ada).isEmpty)
-        // What is encrypted in it bears that out from then on.
+        // Nor later: it would bear out what is below the record.
         seen.encryptedValues["text"] = "more"
         try await ada.privateCloudDatabase.save(seen)
-        #expect(try await !stamp(plain.recordID, on: ada).isEmpty)
+        #expect(try await stamp(plain.recordID, on: ada).isEmpty)
+    }
+
+    @Test("of new records are not encrypted for guests below what the server alone has put into their tree")
+    func newBelowStray() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let web = device(0)
+        let stray = try await web.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await move(stray, below: diary.root, on: web)
+        // Whatever a guest writes in it.
+        let guests = try await bob.sharedCloudDatabase.record(for: diary.id("diary", isOwner: false))
+        guests.encryptedValues["title"] = "theirs"
+        try await bob.sharedCloudDatabase.save(guests)
+        #expect(try await stamp(diary.diary.recordID, on: ada).isEmpty)
+        let (page, below) = (
+            page("secret", in: diary.zone, name: "page"), self.page("secret", in: diary.zone, name: "below")
+        )
+        page.setParent(stray)
+        below.setParent(page)
+        #expect(await code { try await ada.privateCloudDatabase.save(page) } == .accountTemporarilyUnavailable)
+        let results = try await ada.privateCloudDatabase.modifyRecords(
+            saving: [page, below], deleting: [], atomically: false)
+        #expect(results.saveResults.values.allSatisfy { (try? $0.get()) == nil })
+        // Nor on a device that has not seen it before.
+        let laptop = device(0)
+        try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
+        #expect(await code { try await laptop.privateCloudDatabase.save(page) } == .accountTemporarilyUnavailable)
+        // A person's app says that it belongs there.
+        let seen = try await ada.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await move(seen, below: diary.root, on: ada)
+        try await ada.privateCloudDatabase.save(page)
+        #expect(try await text(diary.id("page", isOwner: false), on: bob) == "secret")
     }
 
     @Test("are fetched in parts where there are more records than a request may name")

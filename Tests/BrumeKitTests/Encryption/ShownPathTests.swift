@@ -51,6 +51,19 @@ struct ShownPathTests {
         #expect(path.firstToProve([id("page"), id("elsewhere")]) == 0)
     }
 
+    @Test("needs a proof from the first record above on that has something of another tree, whatever is below that one")
+    func doubtsAbove() {
+        let path = ShownPath(["note", "page", "desk", "root"], in: keys.place)
+        func first(_ known: [String: Set<[UInt8]>]) -> Int? { path.firstToProveAbove { known[$0] ?? [] } }
+        #expect(first([:]) == nil && first(["page": [id("root")], "desk": [id("root")]]) == nil)
+        #expect(first(["page": [id("elsewhere")]]) == 1 && first(["page": [id("root"), id("page")]]) == 1)
+        #expect(first(["page": [id("desk")]]) == 2 && first(["page": [id("root")], "desk": [id("elsewhere")]]) == 2)
+        #expect(first(["page": [id("desk")], "desk": [id("desk")]]) == 2)
+        #expect(first(["page": [id("elsewhere")], "desk": [id("desk")]]) == 1)
+        // The record itself, and the root.
+        #expect(first(["note": [id("elsewhere")], "root": [id("elsewhere")]]) == nil)
+    }
+
     @Test("is proved by a stamp of each record on it, for its name and its parent, or by the app")
     func proofs() throws {
         let (note, page) = (try record("note", below: "page"), try record("page", below: "root"))
@@ -104,6 +117,10 @@ struct ShownPathTests {
         #expect(!isProvedAnew([note, page], [id("desk")]), "guests can make the stamp of the page")
         #expect(isProvedAnew([note, page], [id("desk")], believesStamps: true))
         #expect(!isProvedAnew([note, page], [id("desk")], moved: ["page": "other"]))
+        // Something without keys has moved it since, and back.
+        var moved = page
+        moved.system.stamp = []
+        #expect(!isProvedAnew([note, moved], [id("desk")], moved: ["page": "root"]))
         #expect(!isProvedAnew([note], [id("desk")], moved: [:], believesStamps: true))
         #expect(!isProvedAnew([page], [id("desk")], moved: ["page": "root"], believesStamps: true))
         // An older stamp of a record whose values are of another tree by now, or one of the share's own.

@@ -90,7 +90,7 @@ extension CKDatabase {
         let id = zone.id.ringID
         zones.updateTrees(id) { _ in }
         let places = zone.saves.indices.filter { zone.saves[$0].setsAssets }
-        for root in Set(try await roots(of: zone, places, account, options).values).sorted() {
+        for root in Set(try await roots(of: zone, places, account, options).roots.values).sorted() {
             let tree = ZoneRingID(owner: id.owner, zone: id.zone, root: root)
             // What this device has kept counts, whatever the server says of the root since.
             let isTree = await zones.isKept(tree, for: account)

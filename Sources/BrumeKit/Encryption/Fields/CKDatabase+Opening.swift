@@ -81,9 +81,8 @@ extension CKDatabase {
             if databaseScope == .shared || newest.isShared > 0 { ofTrees.append((record, newest.isShared)) }
         }
         if ofTrees.isEmpty { return needs }
-        let roots = try await roots(
+        let (roots, trees) = try await roots(
             of: ofTrees.map { ($0.record.system.name, $0.record.system.parent) }, zoneID, account, options)
-        let trees = account.encryptedZones.trees(zone)
         guard databaseScope == .private else {
             for (record, number) in ofTrees {
                 let root = roots[record.system.name] ?? record.system.name

@@ -135,7 +135,7 @@ extension CKDatabase {
         }
         var places = places.filter { !(zone.saves[$0].record is CKShare) }
         if places.isEmpty { return failures }
-        let roots = try await roots(of: zone, places, account, options)
+        let (roots, trees) = try await roots(of: zone, places, account, options)
         var sealer = RecordSealer()
         var without: [String: CKError] = [:]
         for root in Set(places.map { roots[zone.saves[$0].name] ?? zone.saves[$0].name }).sorted() {
@@ -167,7 +167,7 @@ extension CKDatabase {
         places.removeAll { failures[zone.saves[$0].record.recordID] != nil }
         let moving = try await recordsToMove(zone, places, policy, sealer, account, options)
         let (doubts, elsewhere) = try await doubtfulPlaces(
-            of: zone, places, roots, moving: moving, sealer, account, options)
+            of: zone, places, roots, trees, moving: moving, sealer, account, options)
         for place in places where elsewhere.contains(zone.saves[place].name) {
             zone.saves[place].isPlaceDoubtful = true
         }
@@ -179,13 +179,13 @@ extension CKDatabase {
         let certain = places.filter { doubts[zone.saves[$0].name] == nil }
         let moved = try await valuesToMove(zone, certain, moving, roots, sealer, account, options)
         if databaseScope == .private {
-            let trees = account.encryptedZones.trees(zone.id.ringID)
+            let before = account.encryptedZones.trees(zone.id.ringID)
             for outgoing in certain.map({ zone.saves[$0] }) where !outgoing.isEncryptedAnew {
                 let (name, root) = (outgoing.name, roots[outgoing.name] ?? outgoing.name)
                 let tree = sealer.tree(root: root)
                 guard tree.kind == .isShared else { continue }
                 zone.moved[name] = zone.move(
-                    of: outgoing, below: root, fetched: moving[name], hasOthers: moved.values[name] != nil, trees,
+                    of: outgoing, below: root, fetched: moving[name], hasOthers: moved.values[name] != nil, before,
                     in: tree.place, policy)
             }
         }
@@ -237,10 +237,18 @@ extension CKDatabase {
     /// saved with, and so are those of the others in the request.
     func roots(
         of zone: OutgoingZone, _ places: [Int], _ account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> [String: String] {
-        try await roots(
+    ) async throws(CKError) -> (roots: [String: String], trees: ZoneTrees) {
+        let found = try await roots(
             of: places.map { (zone.saves[$0].name, zone.saves[$0].sent.parent) }, zone.id, account, options
         ) { $0.learnParents(of: zone) }
+        if places.contains(where: { found.roots[zone.saves[$0].name] == nil }) {
+            throw CKError(
+                .zoneBusy,
+                message:
+                    "records of zone \(zone.id.zoneName.quotedName) keep moving, and where they are decides with which "
+                    + "keys they are encrypted; try again", retryAfterSeconds: 1)
+        }
+        return found
     }
 }
 

@@ -4,21 +4,23 @@ internal import BrumeModel
 /// Finding out whether records are in the shared trees in which a server shows them.
 extension CKDatabase {
     /// Why nothing may be encrypted in records for those with whom a tree is shared, by the records' names: what is
-    /// encrypted in them already is of another tree, and no stamp says that they were put into this one.
+    /// encrypted in them already, or in what is above them, is of another tree, and no stamp says that they were put
+    /// into this one.
     ///
-    /// It costs nothing where a record has nothing encrypted, or its tree's. A guest's device knows the trees alone
-    /// whose keys it has: what is of others says nothing there.
+    /// It costs nothing where all of that is of the tree. A guest's device knows the trees alone whose keys it has:
+    /// what is of others says nothing there.
     ///
-    /// - Parameter moving: Records that move, as the server has them: all that is encrypted in them is encrypted anew.
+    /// - Parameters:
+    ///   - trees: With which the roots were found.
+    ///   - moving: Records that move, as the server has them: all that is encrypted in them is encrypted anew.
     /// - Returns: Also the names of those for which the same is so in a private tree, which is shown to nobody.
     func doubtfulPlaces(
-        of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], moving: [String: Record],
-        _ sealer: RecordSealer, _ account: AccountBinding, _ options: CallOptions
+        of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], _ trees: ZoneTrees,
+        moving: [String: Record], _ sealer: RecordSealer, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> (refusals: [String: CKError], inPrivateTrees: Set<String>) {
         let zones = account.encryptedZones
-        var trees = zones.trees(zone.id.ringID)
-        trees.learnParents(of: zone)
         let given = Set(zone.saves.filter(\.setsParent).map(\.name))
+        var refusals: [String: CKError] = [:]
         let knownRoots = databaseScope == .shared ? zones.knownRoots(zone.id.ringID) : []
         var doubtful: [(name: String, root: String, path: ShownPath, index: Int, above: [String], ids: Set<[UInt8]>?)] =
             []
@@ -30,24 +32,29 @@ extension CKDatabase {
             if tree.kind == .isPrivate, databaseScope == .shared || sealer.isPerZone || given.contains(name) {
                 continue
             }
-            var ids = outgoing.treeIDs.union((moving[name]?.valueHeaders ?? []).map(\.treeID))
-            if ids.isSubset(of: [tree.id]) { continue }
+            let known =
+                databaseScope == .shared
+                ? Set(knownRoots.map { Tree(place: tree.place, root: $0, kind: .isShared).id }) : nil
+            func evidence(_ ids: Set<[UInt8]>) -> Set<[UInt8]> { known.map { ids.intersection($0) } ?? ids }
+            let ids = evidence(outgoing.treeIDs.union((moving[name]?.valueHeaders ?? []).map(\.treeID)))
+            if ids.isSubset(of: [tree.id]), tree.kind == .isPrivate { continue }
             let above = trees.path(of: name, parent: outgoing.sent.parent)
-            if databaseScope == .shared {
-                ids.formIntersection(knownRoots.map { Tree(place: tree.place, root: $0, kind: .isShared).id })
-            }
-            // Where the root is further up than is looked, or the server has just shown another path, nothing bears it
-            // out.
+            // Where the root is further up than is looked nothing above bears it out.
             let isOnPath = above.contains(root)
             let path = ShownPath(isOnPath ? Array(above.prefix { $0 != root }) + [root] : [name, root], in: tree.place)
-            guard let index = path.firstToProve(ids) else { continue }
+            if !isOnPath, tree.kind == .isShared, ids != [tree.id] {
+                refusals[name] = .withDoubtfulPlace(name, below: root, unproved: name)
+                continue
+            }
+            let indexAbove =
+                tree.kind == .isShared ? path.firstToProveAbove { evidence(trees.treeIDs(of: $0)) } : nil
+            guard let index = [path.firstToProve(ids), indexAbove].compactMap(\.self).min() else { continue }
             let isAnew = outgoing.isEncryptedAnew
             doubtful.append((name, root, path, isAnew ? 0 : index, above, isAnew ? ids : nil))
         }
-        if doubtful.isEmpty { return ([:], []) }
+        if doubtful.isEmpty { return (refusals, []) }
         let names = Set(doubtful.flatMap { $0.path.names[$0.index...].dropLast() }).subtracting(given)
         let records = try await fetchRaw(names.sorted(), zone.id, desiredKeys: [], account, options)
-        var refusals: [String: CKError] = [:]
         var inPrivateTrees: Set<String> = []
         for item in doubtful {
             let stamped = item.path.names.compactMap { records[$0] }
@@ -62,16 +69,15 @@ extension CKDatabase {
                     item.path.firstUnproved(
                         from: item.index, records, isGiven: { given.contains($0) }, ciphers: ciphers)
                 }
-            guard let unproved else { continue }
+            guard let unproved else {
+                zones.updateTrees(zone.id.ringID) { $0.forgetTrees(of: item.path.names[item.index...].dropLast()) }
+                continue
+            }
             if sealer.tree(root: item.root).kind == .isPrivate {
                 inPrivateTrees.insert(item.name)
                 continue
             }
-            refusals[item.name] = CKError.withoutKeys(
-                "nothing is encrypted in \(item.name.quotedName) for those with whom \(item.root.quotedName) is shared: "
-                    + "what is encrypted in it is of another tree, and that \(unproved.quotedName) is where it is shown is "
-                    + "the server's word alone; where it is right, set the parent of \(unproved.quotedName) again, save "
-                    + "that, and try again")
+            refusals[item.name] = .withDoubtfulPlace(item.name, below: item.root, unproved: unproved)
         }
         return (refusals, inPrivateTrees)
     }
@@ -104,6 +110,16 @@ extension CKDatabase {
             }
         }
         return known
+    }
+}
+
+extension CKError {
+    fileprivate static func withDoubtfulPlace(_ name: String, below root: String, unproved: String) -> CKError {
+        .withoutKeys(
+            "nothing is encrypted in \(name.quotedName) for those with whom \(root.quotedName) is shared: what is "
+                + "encrypted in it, or above it, is of another tree, and that \(unproved.quotedName) is where it is "
+                + "shown is the server's word alone; where it is right, set the parent of \(unproved.quotedName) again, "
+                + "save that, and try again")
     }
 }
 

@@ -1,9 +1,11 @@
+internal import BrumeEncryption
 internal import BrumeModel
 internal import BrumeProtocol
 
 /// Finding out in which trees records are: what is encrypted in a record takes the key of its tree.
 extension CKDatabase {
-    /// Remembers whose parents the records have, and which are roots of shares, in zones with keys.
+    /// Remembers whose parents the records have, which are roots of shares, and in which trees what they hold was
+    /// encrypted, in zones with keys.
     func learn(_ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding) {
         for (zoneID, records) in Dictionary(grouping: records, by: \.zoneID) {
             let zone = zoneID.ringID
@@ -14,38 +16,53 @@ extension CKDatabase {
         }
     }
 
-    /// The roots of records, by the records' names, as far as their parents can be found.
+    /// Remembers in which trees what was saved is encrypted: answers leave out the fields that were sent.
+    func learnTrees(ofSaved zone: OutgoingZone, _ results: RecordModificationResults, _ account: AccountBinding) {
+        let zones = account.encryptedZones
+        guard zones.isInUse(zone.id.ringID) else { return }
+        let saved = zone.saves.filter {
+            !$0.sealed.isEmpty && (try? results.saveResults[$0.record.recordID]?.get()) != nil
+        }
+        if saved.isEmpty { return }
+        zones.updateTrees(zone.id.ringID) { trees in
+            for outgoing in saved {
+                let ids = outgoing.sealed.values.compactMap { $0?.header?.treeID }
+                trees.learn(outgoing.name, treeIDs: Set(ids))
+            }
+        }
+    }
+
+    /// The roots of records, by the records' names, as far as their parents can be found; and what they were found
+    /// with, which may be something else a moment later.
     func roots(
         of records: [(name: String, parent: String?)], _ zoneID: CKRecordZone.ID, _ account: AccountBinding,
         _ options: CallOptions, alsoKnown: (inout ZoneTrees) -> Void = { _ in }
-    ) async throws(CKError) -> [String: String] {
+    ) async throws(CKError) -> (roots: [String: String], trees: ZoneTrees) {
         var found: [String: String] = [:]
-        var open = records
+        var trees = ZoneTrees()
         for _ in 0...ZoneTrees.depthMax {
-            var trees = account.encryptedZones.trees(zoneID.ringID)
+            trees = account.encryptedZones.trees(zoneID.ringID)
             alsoKnown(&trees)
+            found = [:]
             var unknown: Set<String> = []
-            open.removeAll { record in
+            for record in records {
                 switch trees.root(of: record.name, parent: record.parent) {
-                case .root(let root):
-                    found[record.name] = root
-                    return true
-                case .unknown(let parent):
-                    unknown.insert(parent)
-                    return false
+                case .root(let root): found[record.name] = root
+                case .unknown(let parent): unknown.insert(parent)
                 }
             }
             if unknown.isEmpty { break }
             try await fetchParents(of: unknown.sorted(), zoneID, account, options)
         }
-        return found
+        return (found, trees)
     }
 
-    /// Asks the server for the parents of records, and remembers them. One that is not there counts as a root.
+    /// Asks the server for the parents of records, and remembers them with the trees of their values. One that is not
+    /// there counts as a root.
     func fetchParents(
         of names: [String], _ zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
-        let records = try await fetchRaw(names, zoneID, desiredKeys: [], account, options)
+        let records = try await fetchRaw(names, zoneID, desiredKeys: nil, account, options)
         account.encryptedZones.updateTrees(zoneID.ringID) { trees in
             for name in names {
                 if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
@@ -99,5 +116,6 @@ extension ZoneTrees {
         learn(record.system.name, parent: record.system.parent)
         let share = record.share ?? ""
         learn(record.system.name, share: share.isEmpty ? nil : share)
+        learn(record.system.name, treeIDs: Set(record.valueHeaders.map(\.treeID)))
     }
 }

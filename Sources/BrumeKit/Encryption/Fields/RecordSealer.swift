@@ -91,15 +91,11 @@ struct RecordSealer {
         }
         outgoing.sealed = sent
         outgoing.sent.sends(sent, opened: moved)
-        // A parent that the app has not set is the server's word. What is encrypted in the record already bears it out;
-        // where nothing is, a private tree shows it to nobody. What has moved with a record above it keeps the stamp
-        // that says so: guests of its tree could not have made it.
-        let isBorneOut =
-            !outgoing.isEncryptedAnew
-            && (cipher.tree.kind == .isPrivate ? !outgoing.isPlaceDoubtful : !outgoing.treeIDs.isEmpty)
-        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isSealedAnew && isBorneOut,
-            !isPerZone
-        {
+        // A parent that the app has not set is the server's word. It counts for the first values of a record, whose
+        // parent may be older than the zone's keys, in a private tree, where it shows them to nobody. Later it would
+        // bear out that what a server has moved below a record goes where that goes.
+        let isFirst = isSealedAnew && outgoing.treeIDs.isEmpty && cipher.tree.kind == .isPrivate
+        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isFirst, !isPerZone {
             outgoing.stamp = record.stamp(parent: parent)
         }
     }

@@ -24,6 +24,16 @@ struct ShownPath {
         treeIDs.subtracting([ids[ids.count - 1]]).map { ids.firstIndex(of: $0) ?? 0 }.min()
     }
 
+    /// The same for what is above the record: nothing there may have something encrypted that is of another tree.
+    ///
+    /// - Parameter treeIDs: The trees of what a record has encrypted; none where nothing is known of it.
+    func firstToProveAbove(_ treeIDs: (String) -> Set<[UInt8]>) -> Int? {
+        names.indices.dropFirst().dropLast().flatMap { index in
+            let others = treeIDs(names[index]).subtracting([ids[ids.count - 1]])
+            return others.map { ids[index...].firstIndex(of: $0) ?? index }
+        }.min()
+    }
+
     /// The first record that no stamp says is below the one behind it; nil where all are.
     ///
     /// - Parameters:
@@ -44,7 +54,8 @@ struct ShownPath {
     /// Each record up to the one that moved has a stamp of a key that guests of this tree don't have. The record's own
     /// is of a tree of its values: what it has encrypted would pass with an old stamp else. Or its values are of a tree
     /// that the one above has left: they came into that one with something above them, and kept their stamps. That the
-    /// one above them moved is what the device has noted.
+    /// one above them moved is what the device has noted, and the stamp of its move says that no other device has moved
+    /// it since.
     ///
     /// - Parameters:
     ///   - treeIDs: The trees of the record's values.
@@ -65,11 +76,8 @@ struct ShownPath {
         let left = zip(names, names.dropFirst()).lazy.compactMap(move).first?.formerTreeIDs ?? []
         var hasCome = false
         for (index, (name, parent)) in zip(names, names.dropFirst()).enumerated() {
-            if move(of: name, below: parent) != nil {
-                hasCome = true
-                continue
-            }
             guard let header = stampHeader(of: name, below: parent, records, ciphers) else { return name }
+            if move(of: name, below: parent) != nil { hasCome = true }
             if hasCome { continue }
             let isOfValues = former.contains(header.treeID)
             let isOfZone = header.kind == .isPrivate && header.treeID != root

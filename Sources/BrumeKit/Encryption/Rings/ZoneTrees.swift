@@ -12,10 +12,29 @@ struct ZoneTrees: Sendable {
     private var parents: [String: String?] = [:]
     /// The names of the shares whose roots records are.
     private var shares: [String: String] = [:]
+    /// The ids of the trees in which something in a record was encrypted, ever since it was seen first: what says
+    /// otherwise than the server where the record belongs.
+    private var treeIDs: [String: Set<[UInt8]>] = [:]
+    private static let treesOfRecordMax = 8
 
     mutating func learn(_ record: String, parent: String?) {
         if parents.count >= Self.recordsMax, parents[record] == nil { (parents, shares) = ([:], [:]) }
         parents[record] = .some(parent)
+    }
+
+    mutating func learn(_ record: String, treeIDs ids: Set<[UInt8]>) {
+        if ids.isEmpty { return }
+        if treeIDs.count >= Self.recordsMax, treeIDs[record] == nil { treeIDs = [:] }
+        let all = treeIDs[record, default: []].union(ids)
+        treeIDs[record] = all.count > Self.treesOfRecordMax ? ids : all
+    }
+
+    /// The trees of what is encrypted in a record, as far as it was seen.
+    func treeIDs(of record: String) -> Set<[UInt8]> { treeIDs[record] ?? [] }
+
+    /// Records have been proved to be where they are: what was encrypted in them before says nothing any more.
+    mutating func forgetTrees(of records: some Sequence<String>) {
+        for record in records { treeIDs[record] = nil }
     }
 
     /// Where records are is asked for again.
