@@ -152,8 +152,8 @@ let package = Package(
         tests(
             "BrumeTestingTests",
             [
-                "BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "SharedListKit", "brume",
-                "notes-example", "shared-list-example",
+                "BrumeRandom", "BrumeTesting", "CloudKit", "BrumeKit", "BrumeSystem", "NotesKit", "SharedListKit",
+                "brume", "notes-example", "shared-list-example",
             ]),
         tests("BrumeFuzzTests", ["BrumeFuzz"]),
         tests(

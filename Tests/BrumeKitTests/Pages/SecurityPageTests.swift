@@ -22,6 +22,8 @@ struct SecurityPageTests {
         "G": ["Tests/BrumeKitTests/Encryption/EnrolledKeysTests.swift"],
         "R": ["Tests/BrumeKitTests/Encryption/ZoneRingTests.swift"],
         "H": ["Tests/BrumeKitTests/Encryption/EncryptedSharesTests+Places.swift"],
+        "N": ["Tests/BrumeKitTests/Encryption/EncryptedSharesTests+Paths.swift"],
+        "W": ["Tests/BrumeTestingTests/Lies/LiedWorldTests.swift"],
         "P": ["Tests/BrumeKitTests/Encryption/ShownPathTests.swift"],
         "T": ["Tests/BrumeKitTests/Encryption/RingGuestTests.swift"],
         "U": ["Tests/BrumeKitTests/Encryption/RingGuestTests+Approval.swift"],
