@@ -112,7 +112,7 @@ extension CKSyncEngine.State.Serialization: Codable {
                 ZoneChange(
                     kind: .save, zone: ZoneName(zone.zoneID),
                     scope: zone.encryptionScope == .perRecord ? nil : zone.encryptionScope.rawValue,
-                    encryptsAssets: zone.encryptsAssets)
+                    encryptsAssets: zone.wantedEncryptsAssets)
             case .deleteZone(let id): ZoneChange(kind: .delete, zone: ZoneName(id))
             }
         }

@@ -49,7 +49,13 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     package let firstFetchToken: CKServerChangeToken?
 
     private let scope = Guarded(EncryptionScope.perRecord)
-    private let assetPolicy = Guarded(Bool?.none)
+    /// Whether files are encrypted: what an app has set, and what the zone's keys say.
+    private struct AssetPolicy {
+        var wanted: Bool?
+        var shown: Bool?
+    }
+
+    private let assetPolicy = Guarded(AssetPolicy())
 
     /// What has an encryption key of its own; `perRecord` unless set. Set it before the zone is saved for the first
     /// time: saving a zone that has keys for records with `perZone` fails with `invalidArguments`, and `perRecord`
@@ -67,15 +73,25 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// are; nil unless set, and then ``BrumeConfiguration/encryptsAssets`` says it when the zone's keys are made. In a
     /// zone of an answer what its keys say, on devices that have used them since the app was started, else nil.
     ///
-    /// Set it before the zone is saved for the first time, in all apps that save the zone: to false in one whose files
-    /// web clients show, to true where those of other zones stay plain. Saving such a zone makes its keys, for which
-    /// the device has to have the account's: else it fails with `accountTemporarilyUnavailable`. Where the zone has
-    /// keys that say otherwise it fails with `invalidArguments`: that is never changed. A default zone, and one of
+    /// Set it each time that the zone is saved, in all apps that save it, also after `zoneNotFound`: to false in one
+    /// whose files web clients show, to true where those of other zones stay plain. Leave it nil where the
+    /// configuration says the same: any other value makes the zone's keys with the save, and the account's if it has
+    /// none, and a device without them can't save the zone (`accountTemporarilyUnavailable`). Where the zone has keys
+    /// that say otherwise the save fails with `invalidArguments`: that is never changed. A default zone, and one of
     /// another database, can't say it (`invalidArguments`).
+    ///
+    /// Where ``BrumeConfiguration/encryptsAssets`` is on, new files of a zone whose keys say false are encrypted all
+    /// the same once a device was removed from the account: that device may have said so.
     public var encryptsAssets: Bool? {
-        get { assetPolicy.current }
-        set { assetPolicy.withLock { $0 = newValue } }
+        get { assetPolicy.current.wanted ?? assetPolicy.current.shown }
+        set { assetPolicy.withLock { $0 = AssetPolicy(wanted: newValue) } }
     }
+
+    /// What the app has set: what an answer shows is nobody's wish.
+    var wantedEncryptsAssets: Bool? { assetPolicy.current.wanted }
+
+    /// Shows what the zone's keys say of files.
+    func showEncryptsAssets(_ encryptsAssets: Bool?) { assetPolicy.withLock { $0.shown = encryptsAssets } }
 
     private let isShared: Bool
 
@@ -123,21 +139,22 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     public func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKRecordZone(zoneID: zoneID, capabilities: capabilities, isShared: isShared)
         copy.encryptionScope = encryptionScope
-        copy.encryptsAssets = encryptsAssets
+        let policy = assetPolicy.current
+        copy.assetPolicy.withLock { $0 = policy }
         return copy
     }
 
     /// Archives are read under secure coding.
     public static var supportsSecureCoding: Bool { true }
 
-    /// Writes id, capabilities and the share into a keyed archive.
+    /// Writes id, capabilities, the share and how the zone is to be encrypted into a keyed archive.
     public func encode(with coder: NSCoder) {
         coder.requireKeyedCoding(for: CKRecordZone.self)
         coder.encode(zoneID, forKey: "ZoneID")
         coder.encode(Int64(bitPattern: UInt64(capabilities.rawValue)), forKey: "Capabilities")
         coder.encode(Int64(encryptionScope.rawValue), forKey: "EncryptionScope")
         coder.encode(isShared, forKey: "IsShared")
-        if let encryptsAssets { coder.encode(encryptsAssets, forKey: "EncryptsAssets") }
+        if let wantedEncryptsAssets { coder.encode(wantedEncryptsAssets, forKey: "EncryptsAssets") }
     }
 
     /// Reads an archived zone; nil when the archive holds no valid one.

@@ -58,6 +58,10 @@ extension EncryptedAssetsTests {
         let stranger = device("stranger", encryptsAssets: false)
         let seen = try await fetched(by: stranger)
         #expect((seen["photo"] as? CKAsset != nil) == !isEncrypted)
+        // What an answer shows is no wish: it needs no keys, and a default zone is saved with it.
+        let answer = try await phone.recordZone(for: zoneID)
+        #expect(try await stranger.save(answer).encryptsAssets == nil)
+        #expect(try archived(answer, as: CKRecordZone.self).encryptsAssets == nil)
         // What was said holds.
         #expect(try await phone.save(CKRecordZone(zoneID: zoneID)).encryptsAssets == isEncrypted)
         zone.encryptsAssets = !isEncrypted

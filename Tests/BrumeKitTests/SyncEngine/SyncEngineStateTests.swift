@@ -73,6 +73,20 @@ struct SyncEngineStateTests {
         #expect(zones.map(\.encryptsAssets) == [false, nil])
     }
 
+    @Test("keeps of changes that save the same zone how the last one says that it is to be encrypted")
+    func lastPolicy() {
+        var state = SyncEngineState()
+        let zone = CKRecordZone(zoneName: "Whole")
+        state.zoneChanges.add(.saveZone(CKRecordZone(zoneName: "Whole")), id: zone.zoneID, stamp: 0)
+        zone.encryptsAssets = false
+        state.zoneChanges.add(.saveZone(zone), id: zone.zoneID, stamp: 1)
+        guard case .saveZone(let kept)? = state.zoneChanges[zone.zoneID] else {
+            Issue.record("nothing waits")
+            return
+        }
+        #expect(kept.encryptsAssets == false && state.zoneChanges.changes.count == 1)
+    }
+
     @Test("of version 1 stays readable")
     func version1() throws {
         let text = """

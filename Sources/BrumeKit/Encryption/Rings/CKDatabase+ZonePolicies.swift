@@ -40,13 +40,13 @@ extension CKDatabase {
         guard databaseScope == .private else { return zone }
         let keys = account.encryptedZones.knownKeys(zone: zone.zoneID.zoneName)
         if keys?.isPerZone == true { zone.encryptionScope = .perZone }
-        zone.encryptsAssets = keys?.encryptsAssets
+        zone.showEncryptsAssets(keys?.encryptsAssets)
         return zone
     }
 }
 
 extension CKRecordZone {
     fileprivate var wantedPolicies: WantedPolicies {
-        WantedPolicies(isPerZone: encryptionScope == .perZone, encryptsAssets: encryptsAssets)
+        WantedPolicies(isPerZone: encryptionScope == .perZone, encryptsAssets: wantedEncryptsAssets)
     }
 }

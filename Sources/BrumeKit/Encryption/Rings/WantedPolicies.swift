@@ -5,6 +5,6 @@ struct WantedPolicies: Equatable, Sendable {
     /// Whether its files are encrypted; nil where the app does not say.
     var encryptsAssets: Bool?
 
-    /// Whether anything will do.
+    /// Whether the app asks for nothing.
     var isNone: Bool { !isPerZone && encryptsAssets == nil }
 }

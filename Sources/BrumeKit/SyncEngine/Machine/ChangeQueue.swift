@@ -6,7 +6,7 @@
 package struct ChangeQueue<ItemID: Hashable & Sendable, Change: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         let id: ItemID
-        let change: Change
+        var change: Change
         /// When it was added last, on a count of the queue's owner.
         var stamp: UInt64
         /// When it was added first and last, in milliseconds of the owner's clock; 0 for one from before.
@@ -45,7 +45,11 @@ package struct ChangeQueue<ItemID: Hashable & Sendable, Change: Hashable & Senda
         if let index = indices[id] {
             entries[index]!.stamp = stamp
             entries[index]!.lastMilliseconds = now
-            if entries[index]!.change == change { return false }
+            if entries[index]!.change == change {
+                // Equal changes save the same zone, and the last one says how it is to be encrypted.
+                entries[index]!.change = change
+                return false
+            }
             remove(id)
         }
         indices[id] = entries.count
