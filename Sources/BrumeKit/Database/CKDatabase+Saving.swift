@@ -88,12 +88,16 @@ extension CKDatabase {
         /// - Parameters:
         ///   - fetched: The records as the server has them.
         ///   - moved: The records that this device has put below others, by their names.
+        ///   - endings: How often notes of that had ended when they were read.
         ///   - believesStamps: Whether stamps of those trees say of others that they were put there.
-        mutating func encryptAnew(_ fetched: [String: Record], moved: [String: Move], believesStamps: Bool) {
+        mutating func encryptAnew(
+            _ fetched: [String: Record], moved: [String: Move], endings: Int, believesStamps: Bool
+        ) {
             for part in parts.indices {
                 for zone in parts[part].zones.indices {
                     parts[part].zones[zone].fetched = fetched
                     parts[part].zones[zone].moved = moved
+                    parts[part].zones[zone].endingsOfMoves = endings
                     parts[part].zones[zone].believesStamps = believesStamps
                     for index in parts[part].zones[zone].saves.indices {
                         parts[part].zones[zone].saves[index].isEncryptedAnew = true
@@ -211,9 +215,8 @@ extension CKDatabase {
         let account = core.account
         let removed = databaseScope == .private ? part.participantsRemoved : []
         let moving = part.zones.filter { movesIntoShares($0, account) }
-        for zone in part.zones where databaseScope == .private {
-            try await account.encryptedZones.forgetMoves(
-                of: zone.parentsElsewhere, in: zone.id.ringID, for: account, options)
+        for zone in part.zones where databaseScope == .private && !zone.parentsElsewhere.isEmpty {
+            account.encryptedZones.withMovedZones { $0.movesEnd(in: zone.id.ringID) }
         }
         for zone in moving {
             await account.encryptedZones.saveBegins(moving: zone.moved, in: zone.id.ringID, for: account, options)
@@ -228,7 +231,15 @@ extension CKDatabase {
         // What can't be opened was saved all the same.
         let opener = try? await opener(for: part.shownRecords(answers), account, options)
         let results = try part.results(answers, context: account.answerContext, opener: opener)
-        for zone in part.zones { learnTrees(ofSaved: zone, results, account) }
+        for zone in part.zones {
+            learnTrees(ofSaved: zone, results, account)
+            guard databaseScope == .private else { continue }
+            let elsewhere = zone.parentsElsewhere.filter { name, _ in
+                let id = CKRecord.ID(recordName: name, zoneID: zone.id)
+                return (try? results.saveResults[id]?.get()) != nil
+            }
+            await account.encryptedZones.forgetMoves(of: elsewhere, in: zone.id.ringID, for: account, options)
+        }
         if databaseScope == .private {
             let saved = removed.filter { (try? results.saveResults[$0.share.recordID]?.get()) != nil }
             let ended = results.deleteResults.filter { (try? $1.get()) != nil }.map(\.key)
@@ -327,6 +338,8 @@ struct OutgoingZone: Sendable {
     /// Records that come into shared trees with what is below them; where records are encrypted anew, those that have
     /// come before.
     var moved: [String: Move] = [:]
+    /// How often notes of moves had ended when these were read.
+    var endingsOfMoves = 0
     /// Whether stamps of shared trees say of records that they have come, too.
     var believesStamps = false
     /// The last entry of the zone's ring, where something is encrypted with it.

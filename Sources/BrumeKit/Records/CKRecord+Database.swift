@@ -24,6 +24,8 @@ package struct OutgoingRecord: Sendable {
     /// Whether nothing but the server's word says that it is in the private tree in which it is shown, and its values
     /// name another one.
     var isPlaceDoubtful = false
+    /// Whether this device has seen something encrypted in it before.
+    var hasHeldValues = false
     /// Whether all that is encrypted in it goes into the tree that it is in, also where the app has set nothing.
     var isEncryptedAnew = false
     /// What else a share held.

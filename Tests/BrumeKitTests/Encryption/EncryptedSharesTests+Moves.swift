@@ -352,6 +352,7 @@ extension EncryptedSharesTests {
     @Test("are saved in one request with what the keys were replaced for")
     func conflictBesideStaleKeys() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         let (list, cards) = try await cards(below: diary.diary, on: ada)
         try await move(list, below: diary.root, on: ada)
@@ -363,7 +364,7 @@ extension EncryptedSharesTests {
         let other = page("other", in: diary.zone, name: "other")
         other.setParent(list)
         let results = try await ada.privateCloudDatabase.modifyRecords(
-            saving: [cards[0], other], deleting: [], atomically: false)
+            saving: [other, cards[0]], deleting: [], atomically: false)
         for result in results.saveResults.values { _ = try result.get() }
         #expect(try await text(cards[0].recordID, on: ada, isOwner: true) == "card")
     }

@@ -10,16 +10,20 @@ extension EncryptedSharesTests {
     func deepPath() async throws {
         let (ada, bob) = (device(0), device(1))
         let diary = try await diary(ada, bob)
-        ada.core.account.encryptedZones.updateTrees(diary.root.recordID.zoneID.ringID) { trees in
-            let names = ["diary"] + (0..<ZoneTrees.depthMax - 1).map { "p\($0)" } + ["root"]
-            for (name, parent) in zip(names, names.dropFirst()) { trees.learn(name, parent: parent) }
-            #expect(trees.root(of: "note", parent: "diary") == .root("root"))
-            #expect(!trees.path(of: "note", parent: "diary").contains("root"))
+        func showPath() {
+            ada.core.account.encryptedZones.updateTrees(diary.root.recordID.zoneID.ringID) { trees in
+                let names = ["diary"] + (0..<ZoneTrees.depthMax - 1).map { "p\($0)" } + ["root"]
+                for (name, parent) in zip(names, names.dropFirst()) { trees.learn(name, parent: parent) }
+                #expect(trees.root(of: "note", parent: "diary") == .root("root"))
+                #expect(!trees.path(of: "note", parent: "diary").contains("root"))
+            }
         }
+        showPath()
         diary.note.encryptedValues["text"] = "secret"
         #expect(
             await code { try await ada.privateCloudDatabase.save(diary.note) } == .accountTemporarilyUnavailable)
         // Nor is what the app puts there.
+        showPath()
         let new = page("secret", in: diary.zone, name: "new")
         new.setParent(diary.diary)
         #expect(await code { try await ada.privateCloudDatabase.save(new) } == .accountTemporarilyUnavailable)
@@ -41,6 +45,50 @@ extension EncryptedSharesTests {
         seen.encryptedValues["text"] = "more"
         try await ada.privateCloudDatabase.save(seen)
         #expect(try await stamp(plain.recordID, on: ada).isEmpty)
+    }
+
+    @Test("of new records are of no private tree into which the server alone has put what is above them")
+    func newBelowStrayInPrivateTree() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let database = ada.privateCloudDatabase
+        let other = page("other", in: diary.zone, name: "other")
+        try await database.save(other)
+        let web = device(0)
+        let stray = try await web.privateCloudDatabase.record(for: diary.diary.recordID)
+        try await move(stray, below: other, on: web)
+        _ = try await database.record(for: diary.diary.recordID)
+        let new = page("secret", in: diary.zone, name: "new")
+        new.setParent(diary.diary)
+        let moved = page("secret", in: diary.zone, name: "moved")
+        try await database.save(moved)
+        try await database.save(new)
+        try await move(moved, below: diary.diary, on: ada)
+        // Whoever gets the keys of that tree opens neither.
+        let share = CKShare(rootRecord: other)
+        share.publicPermission = .readOnly
+        _ = try await database.modifyRecords(saving: [other, share], deleting: [])
+        _ = try await accept(try #require(share.url), by: bob)
+        for name in ["new", "moved", "note"] {
+            #expect(try await text(diary.id(name, isOwner: false), on: bob) == nil, "\(name)")
+            #expect(try await text(diary.id(name), on: ada, isOwner: true) == (name == "note" ? "note" : "secret"))
+        }
+    }
+
+    @Test("are not encrypted for guests in a record of which the server hides that something was encrypted in it")
+    func hiddenValues() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let web = device(0)
+        let stray = try await web.privateCloudDatabase.record(for: diary.note.recordID)
+        _ = try await ada.privateCloudDatabase.record(for: diary.note.recordID)
+        try await move(stray, below: diary.root, on: web)
+        // As the server shows it: without what is encrypted in it.
+        let shown = try #require(
+            try await ada.privateCloudDatabase.records(for: [diary.note.recordID], desiredKeys: [])[
+                diary.note.recordID]?.get())
+        shown.encryptedValues["title"] = "secret"
+        #expect(await code { try await ada.privateCloudDatabase.save(shown) } == .accountTemporarilyUnavailable)
     }
 
     @Test("of new records are not encrypted for guests below what the server alone has put into their tree")
@@ -67,6 +115,7 @@ extension EncryptedSharesTests {
         // Nor on a device that has not seen it before.
         let laptop = device(0)
         try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
+        _ = try await laptop.privateCloudDatabase.records(for: [diary.diary.recordID], desiredKeys: [])
         #expect(await code { try await laptop.privateCloudDatabase.save(page) } == .accountTemporarilyUnavailable)
         // A person's app says that it belongs there.
         let seen = try await ada.privateCloudDatabase.record(for: diary.diary.recordID)

@@ -186,11 +186,13 @@ extension CKDatabase {
                 guard tree.kind == .isShared else { continue }
                 zone.moved[name] = zone.move(
                     of: outgoing, below: root, fetched: moving[name], hasOthers: moved.values[name] != nil, before,
-                    in: tree.place, policy)
+                    in: tree, policy)
             }
         }
+        let seen = account.encryptedZones.trees(zone.id.ringID)
         for place in places {
             let id = zone.saves[place].name
+            zone.saves[place].hasHeldValues = !seen.treeIDs(of: id).isEmpty
             if let refusal = moved.refusals[id] {
                 failures[zone.saves[place].record.recordID] = refusal
                 continue
@@ -239,7 +241,8 @@ extension CKDatabase {
         of zone: OutgoingZone, _ places: [Int], _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> (roots: [String: String], trees: ZoneTrees) {
         let found = try await roots(
-            of: places.map { (zone.saves[$0].name, zone.saves[$0].sent.parent) }, zone.id, account, options
+            of: places.map { (zone.saves[$0].name, zone.saves[$0].sent.parent) }, withTrees: true, zone.id, account,
+            options
         ) { $0.learnParents(of: zone) }
         if places.contains(where: { found.roots[zone.saves[$0].name] == nil }) {
             throw CKError(

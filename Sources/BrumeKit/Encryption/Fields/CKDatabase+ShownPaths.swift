@@ -20,6 +20,7 @@ extension CKDatabase {
     ) async throws(CKError) -> (refusals: [String: CKError], inPrivateTrees: Set<String>) {
         let zones = account.encryptedZones
         let given = Set(zone.saves.filter(\.setsParent).map(\.name))
+        let seen = try await treesSeen(of: zone, places, roots, trees, sealer, account, options)
         var refusals: [String: CKError] = [:]
         let knownRoots = databaseScope == .shared ? zones.knownRoots(zone.id.ringID) : []
         var doubtful: [(name: String, root: String, path: ShownPath, index: Int, above: [String], ids: Set<[UInt8]>?)] =
@@ -29,28 +30,28 @@ extension CKDatabase {
             let name = outgoing.name
             guard let root = roots[name], root != name else { continue }
             let tree = sealer.tree(root: root)
-            if tree.kind == .isPrivate, databaseScope == .shared || sealer.isPerZone || given.contains(name) {
-                continue
-            }
+            if tree.kind == .isPrivate, databaseScope == .shared || sealer.isPerZone { continue }
             let known =
                 databaseScope == .shared
                 ? Set(knownRoots.map { Tree(place: tree.place, root: $0, kind: .isShared).id }) : nil
             func evidence(_ ids: Set<[UInt8]>) -> Set<[UInt8]> { known.map { ids.intersection($0) } ?? ids }
-            let ids = evidence(outgoing.treeIDs.union((moving[name]?.valueHeaders ?? []).map(\.treeID)))
-            if ids.isSubset(of: [tree.id]), tree.kind == .isPrivate { continue }
-            let above = trees.path(of: name, parent: outgoing.sent.parent)
+            let shown = outgoing.treeIDs.union((moving[name]?.valueHeaders ?? []).map(\.treeID))
+            let ids = evidence(shown.union(seen.treeIDs(of: name)))
+            let shownPath = trees.path(of: name, parent: outgoing.sent.parent)
             // Where the root is further up than is looked nothing above bears it out.
-            let isOnPath = above.contains(root)
-            let path = ShownPath(isOnPath ? Array(above.prefix { $0 != root }) + [root] : [name, root], in: tree.place)
+            let isOnPath = shownPath.contains(root)
+            let path = ShownPath(
+                isOnPath ? Array(shownPath.prefix { $0 != root }) + [root] : [name, root], in: tree.place)
             if !isOnPath, tree.kind == .isShared, ids != [tree.id] {
                 refusals[name] = .withDoubtfulPlace(name, below: root, unproved: name)
                 continue
             }
-            let indexAbove =
-                tree.kind == .isShared ? path.firstToProveAbove { evidence(trees.treeIDs(of: $0)) } : nil
-            guard let index = [path.firstToProve(ids), indexAbove].compactMap(\.self).min() else { continue }
+            let above = path.firstToProveAbove { evidence(seen.treeIDs(of: $0)) }
+            // In a private tree an app may put a record below one that has no stamp.
+            let own = tree.kind == .isPrivate && given.contains(name) ? nil : path.firstToProve(ids)
+            guard let index = [own, above].compactMap(\.self).min() else { continue }
             let isAnew = outgoing.isEncryptedAnew
-            doubtful.append((name, root, path, isAnew ? 0 : index, above, isAnew ? ids : nil))
+            doubtful.append((name, root, path, isAnew ? 0 : index, shownPath, isAnew ? ids : nil))
         }
         if doubtful.isEmpty { return (refusals, []) }
         let names = Set(doubtful.flatMap { $0.path.names[$0.index...].dropLast() }).subtracting(given)
@@ -60,17 +61,21 @@ extension CKDatabase {
             let stamped = item.path.names.compactMap { records[$0] }
             let rings = try await keys(ofStamps: stamped, above: item.above, zone.id, account, options)
             func ciphers(_ header: ValueHeader) -> [TreeCipher] { rings.flatMap { $0.ciphers(header) } }
+            // What was noted ends with a save that puts something elsewhere, also while this goes on.
+            let moved =
+                zones.withMovedZones { $0.endings(in: zone.id.ringID) } == zone.endingsOfMoves ? zone.moved : [:]
             let unproved =
                 if let ids = item.ids {
                     item.path.firstUnprovedAnew(
-                        ids, records, moved: zone.moved, believesStamps: zone.believesStamps,
+                        ids, records, moved: moved, believesStamps: zone.believesStamps,
                         ciphers: ciphers)
                 } else {
                     item.path.firstUnproved(
                         from: item.index, records, isGiven: { given.contains($0) }, ciphers: ciphers)
                 }
             guard let unproved else {
-                zones.updateTrees(zone.id.ringID) { $0.forgetTrees(of: item.path.names[item.index...].dropLast()) }
+                let proved = item.path.names[item.index...].dropLast().filter { !given.contains($0) }
+                zones.updateTrees(zone.id.ringID) { $0.forgetTrees(of: proved) }
                 continue
             }
             if sealer.tree(root: item.root).kind == .isPrivate {
@@ -80,6 +85,27 @@ extension CKDatabase {
             refusals[item.name] = .withDoubtfulPlace(item.name, below: item.root, unproved: unproved)
         }
         return (refusals, inPrivateTrees)
+    }
+
+    /// What is known of the records, after the server was asked for what is above them and was not seen yet, or not
+    /// whole.
+    private func treesSeen(
+        of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], _ trees: ZoneTrees, _ sealer: RecordSealer,
+        _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> ZoneTrees {
+        let zones = account.encryptedZones
+        let known = zones.trees(zone.id.ringID)
+        let new = Set(zone.saves.filter { $0.sent.version == nil }.map(\.name))
+        var unseen: Set<String> = []
+        for outgoing in places.map({ zone.saves[$0] }) where !sealer.isPerZone {
+            guard let root = roots[outgoing.name], root != outgoing.name else { continue }
+            let above = trees.path(of: outgoing.name, parent: outgoing.sent.parent).dropFirst().prefix { $0 != root }
+            unseen.formUnion(above.filter { !known.knowsTrees(of: $0) })
+        }
+        unseen.subtract(new)
+        if unseen.isEmpty { return known }
+        try await fetchParents(of: unseen.sorted(), withTrees: true, zone.id, account, options)
+        return zones.trees(zone.id.ringID)
     }
 
     /// The keys with which stamps of records may have been made: those that are known, and those of shared trees whose
@@ -116,10 +142,9 @@ extension CKDatabase {
 extension CKError {
     fileprivate static func withDoubtfulPlace(_ name: String, below root: String, unproved: String) -> CKError {
         .withoutKeys(
-            "nothing is encrypted in \(name.quotedName) for those with whom \(root.quotedName) is shared: what is "
-                + "encrypted in it, or above it, is of another tree, and that \(unproved.quotedName) is where it is "
-                + "shown is the server's word alone; where it is right, set the parent of \(unproved.quotedName) again, "
-                + "save that, and try again")
+            "\(name.quotedName) is not saved: what is encrypted in it, or above it, belongs to another tree, and only the "
+                + "server says that \(unproved.quotedName) is below \(root.quotedName), which is shared; if it belongs "
+                + "there, set the parent of \(unproved.quotedName) again, save that, and try again")
     }
 }
 

@@ -35,8 +35,8 @@ extension CKDatabase {
     /// The roots of records, by the records' names, as far as their parents can be found; and what they were found
     /// with, which may be something else a moment later.
     func roots(
-        of records: [(name: String, parent: String?)], _ zoneID: CKRecordZone.ID, _ account: AccountBinding,
-        _ options: CallOptions, alsoKnown: (inout ZoneTrees) -> Void = { _ in }
+        of records: [(name: String, parent: String?)], withTrees: Bool = false, _ zoneID: CKRecordZone.ID,
+        _ account: AccountBinding, _ options: CallOptions, alsoKnown: (inout ZoneTrees) -> Void = { _ in }
     ) async throws(CKError) -> (roots: [String: String], trees: ZoneTrees) {
         var found: [String: String] = [:]
         var trees = ZoneTrees()
@@ -52,20 +52,23 @@ extension CKDatabase {
                 }
             }
             if unknown.isEmpty { break }
-            try await fetchParents(of: unknown.sorted(), zoneID, account, options)
+            try await fetchParents(of: unknown.sorted(), withTrees: withTrees, zoneID, account, options)
         }
         return (found, trees)
     }
 
-    /// Asks the server for the parents of records, and remembers them with the trees of their values. One that is not
-    /// there counts as a root.
+    /// Asks the server for the parents of records, and remembers them. One that is not there counts as a root.
+    ///
+    /// - Parameter withTrees: Whether also the trees of what is encrypted in them are found out.
     func fetchParents(
-        of names: [String], _ zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
+        of names: [String], withTrees: Bool = false, _ zoneID: CKRecordZone.ID, _ account: AccountBinding,
+        _ options: CallOptions
     ) async throws(CKError) {
-        let records = try await fetchRaw(names, zoneID, desiredKeys: nil, account, options)
+        let records = try await fetchRaw(names, zoneID, desiredKeys: withTrees ? nil : [], account, options)
         account.encryptedZones.updateTrees(zoneID.ringID) { trees in
             for name in names {
                 if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
+                if withTrees { trees.learn(name, treeIDs: [], isWhole: true) }
             }
         }
     }

@@ -26,6 +26,11 @@ struct EncryptedFields: Sendable {
         formerTreeIDs.union(sealed.values.compactMap(\.header?.treeID))
     }
 
+    /// The same of what a key has opened.
+    var openedTreeIDs: Set<[UInt8]> {
+        Set(sealed.filter { unreadable[$0.key] == nil }.values.compactMap(\.header?.treeID))
+    }
+
     /// Those of an answer.
     init(sealed: [String: EncryptedValue], opened: OpenedFields) {
         self.sealed = sealed

@@ -94,7 +94,9 @@ struct RecordSealer {
         // A parent that the app has not set is the server's word. It counts for the first values of a record, whose
         // parent may be older than the zone's keys, in a private tree, where it shows them to nobody. Later it would
         // bear out that what a server has moved below a record goes where that goes.
-        let isFirst = isSealedAnew && outgoing.treeIDs.isEmpty && cipher.tree.kind == .isPrivate
+        let isFirst =
+            isSealedAnew && outgoing.treeIDs.isEmpty && !outgoing.hasHeldValues && !outgoing.isPlaceDoubtful
+            && cipher.tree.kind == .isPrivate
         if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isFirst, !isPerZone {
             outgoing.stamp = record.stamp(parent: parent)
         }

@@ -64,7 +64,8 @@ extension CKDatabase {
 extension OutgoingZone {
     /// The new parents of records that don't come into a shared tree with what is below them; nil for none.
     var parentsElsewhere: [String: String?] {
-        let others = saves.filter { $0.setsParent && moved[$0.name] == nil }
+        if saves.contains(where: \.isEncryptedAnew) { return [:] }
+        let others = saves.filter { $0.sent.parentEdit != nil && moved[$0.name] == nil }
         return Dictionary(others.map { ($0.name, $0.sent.parent) }) { $1 }
     }
 
@@ -85,10 +86,10 @@ extension OutgoingZone {
     ///   - fetched: The record as the server has it, where it was fetched for that.
     ///   - hasOthers: Whether some of its values are of another tree.
     ///   - trees: As they were.
-    ///   - place: The zone's.
+    ///   - tree: The one that it is in from now on.
     func move(
         of outgoing: OutgoingRecord, below root: String, fetched: Record?, hasOthers: Bool, _ trees: ZoneTrees,
-        in place: Place, _ policy: SavePolicy
+        in tree: Tree, _ policy: SavePolicy
     ) -> Move? {
         let (name, parent) = (outgoing.name, outgoing.sent.parent)
         guard let parent, root != name, outgoing.sent.parentEdit != nil || policy == .allKeys else { return nil }
@@ -97,12 +98,8 @@ extension OutgoingZone {
         let former = fetched.map { $0.system.parent } ?? trees.parent(of: name)
         let walk = former.map { trees.root(of: name, parent: $0) }
         if !hasOthers, former == .some(parent) || walk == .root(root) { return nil }
-        let tree = Tree(place: place, root: root, kind: .isShared).id
-        var ids = outgoing.treeIDs.subtracting([tree])
-        // A record without values says nothing of its tree.
-        if ids.isEmpty, case .root(let formerRoot)? = walk {
-            ids = [Tree(place: place, root: formerRoot, kind: .isPrivate).id]
-        }
-        return Move(parent: parent, formerTreeIDs: ids.sorted { $0.lexicographicallyPrecedes($1) })
+        // A record without values says nothing of the tree that it left.
+        let left = outgoing.sent.encrypted.openedTreeIDs.subtracting([tree.id])
+        return Move(parent: parent, formerTreeIDs: left.sorted { $0.lexicographicallyPrecedes($1) })
     }
 }

@@ -27,16 +27,16 @@ extension EncryptedZones {
         return noted
     }
 
-    /// A save puts records elsewhere: what is below them by now has not come with them.
+    /// A save has put records elsewhere: what is below them by now has not come with them. A note that can't be changed
+    /// ends with the next look at the zone.
     ///
-    /// - Parameter parents: Of each record the one that it gets; nil for none.
-    /// - Throws: Where the note can't be changed: a server could have it count for what comes below them later.
+    /// - Parameter parents: Of each record the one that it has got; nil for none.
     func forgetMoves(
         of parents: [String: String?], in zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) {
-        if parents.isEmpty || knownKeys(zone) == nil { return }
-        guard try await account.keyFolders.folder(of: account, options).hasMoves(zone.zone) else { return }
-        try await note(zone, for: account, options) { noted in
+    ) async {
+        if parents.isEmpty { return }
+        guard (try? await account.keyFolders.folder(of: account, options))?.hasMoves(zone.zone) == true else { return }
+        try? await note(zone, for: account, options) { noted in
             for (name, parent) in parents where noted[name].map({ $0.parent != parent }) == true { noted[name] = nil }
         }
     }
@@ -57,6 +57,8 @@ extension EncryptedZones {
                 }
                 if isWritten { return }
             }
+            throw CKError(
+                .zoneBusy, message: "other processes keep changing what is noted of zone \(zone.zone.quotedName)")
         }
     }
 

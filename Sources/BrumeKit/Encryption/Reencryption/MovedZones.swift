@@ -25,6 +25,7 @@ struct MovedZones: Sendable {
         /// When it is to be gone over without anything that moves; nil for never.
         var dueMilliseconds: UInt64? = 0
         var wasLookedFor = false
+        var endings = 0
     }
 
     /// How long what failed waits, and what is left.
@@ -47,6 +48,12 @@ struct MovedZones: Sendable {
         zones[zone]?.dueMilliseconds = milliseconds
         zones[zone]?.wasLookedFor = true
     }
+
+    /// A save begins that puts something elsewhere: what was noted counts no more for whoever has read it by now.
+    mutating func movesEnd(in zone: ZoneRingID) { zones[zone, default: Zone()].endings += 1 }
+
+    /// How often that was so.
+    func endings(in zone: ZoneRingID) -> Int { zones[zone]?.endings ?? 0 }
 
     /// Whether nothing has begun to move that a note on the disk would be missed for.
     func mayForget(_ zone: ZoneRingID) -> Bool {

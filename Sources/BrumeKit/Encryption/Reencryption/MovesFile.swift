@@ -6,13 +6,13 @@ internal import BrumeSystem
 /// them, in a key folder: `moves/NAME`. It is there as long as something may have to be encrypted anew.
 ///
 /// ```
-/// 0   34  head, as KeyFile has it, of the kind 8
+/// 0   34  head, as KeyFile has it, of the kind 9
 /// 34  4   count of records, then of each its name and its parent's (both counted), the count of the trees that it left
 ///         (4 bytes) and their ids (16 bytes each)
 /// ```
 /// NAME and the checksum are of the key folder's place and the zone's name (counted).
 enum MovesFile {
-    static let kind: UInt8 = 8
+    static let kind: UInt8 = 9
     /// The most records that it tells of: others have to be set below their parents again, or the app asks for all.
     static let recordsMax = 1_000
     static let bytesMax = 1024 + recordsMax * (2 * (4 + 255) + 4 + Move.formerTreesMax * Tree.idBytes)

@@ -13,7 +13,7 @@ struct ZoneTrees: Sendable {
     /// The names of the shares whose roots records are.
     private var shares: [String: String] = [:]
     /// The ids of the trees in which something in a record was encrypted, ever since it was seen first: what says
-    /// otherwise than the server where the record belongs.
+    /// otherwise than the server where the record belongs. None for one that was seen whole with nothing encrypted.
     private var treeIDs: [String: Set<[UInt8]>] = [:]
     private static let treesOfRecordMax = 8
 
@@ -22,17 +22,22 @@ struct ZoneTrees: Sendable {
         parents[record] = .some(parent)
     }
 
-    mutating func learn(_ record: String, treeIDs ids: Set<[UInt8]>) {
-        if ids.isEmpty { return }
+    /// - Parameter isWhole: Whether there are no others.
+    mutating func learn(_ record: String, treeIDs ids: Set<[UInt8]>, isWhole: Bool = false) {
+        if ids.isEmpty, !isWhole { return }
         if treeIDs.count >= Self.recordsMax, treeIDs[record] == nil { treeIDs = [:] }
         let all = treeIDs[record, default: []].union(ids)
-        treeIDs[record] = all.count > Self.treesOfRecordMax ? ids : all
+        // Whoever makes up so many takes the place of none that is known.
+        if all.count <= Self.treesOfRecordMax { treeIDs[record] = all }
     }
 
     /// The trees of what is encrypted in a record, as far as it was seen.
     func treeIDs(of record: String) -> Set<[UInt8]> { treeIDs[record] ?? [] }
 
-    /// Records have been proved to be where they are: what was encrypted in them before says nothing any more.
+    /// Whether it is known in which trees something in a record was encrypted.
+    func knowsTrees(of record: String) -> Bool { treeIDs[record] != nil }
+
+    /// Stamps have proved where records are: what was encrypted in them before says nothing any more.
     mutating func forgetTrees(of records: some Sequence<String>) {
         for record in records { treeIDs[record] = nil }
     }
