@@ -160,12 +160,22 @@ final class LiedWorld {
             let strayRoot = actual[name] == meant[name] ? root : self.root(of: name, in: actual)
             for index in guests.indices {
                 let guest = guests[index]
-                let isStray = strayRoot == guest.root && treesOf[name, default: []].contains(guest.root)
+                let isStray =
+                    strayRoot == guest.root && treesOf[name, default: []].contains(guest.root)
+                    || hasReturned(name, to: guest.root)
                 // What a guest has written all of is theirs, and so is what apps put below it.
                 let isTheirs = guest.written.contains { isBelow(name, $0, in: actual) }
                 guard root == guest.root || isStray || isTheirs else { continue }
                 guests[index].allowed.formUnion(current[name]!.values)
             }
+        }
+    }
+
+    /// Whether a record is below one that the server has put back where it was encrypted before.
+    private func hasReturned(_ name: String, to root: String) -> Bool {
+        names.contains { other in
+            isBelow(name, other, in: actual) && actual[other] != meant[other]
+                && self.root(of: other, in: actual) == root && treesOf[other, default: []].contains(root)
         }
     }
 
