@@ -22,36 +22,23 @@ extension CKDatabase {
         let given = Set(zone.saves.filter(\.setsParent).map(\.name))
         let seen = try await treesSeen(of: zone, places, roots, trees, sealer, account, options)
         var refusals: [String: CKError] = [:]
-        let knownRoots = databaseScope == .shared ? zones.knownRoots(zone.id.ringID) : []
-        var doubtful: [(name: String, root: String, path: ShownPath, index: Int, above: [String], ids: Set<[UInt8]>?)] =
-            []
-        for place in places {
-            let outgoing = zone.saves[place]
-            let name = outgoing.name
-            guard let root = roots[name], root != name else { continue }
+        var doubtful: [DoubtfulPlace] = []
+        for outgoing in places.map({ zone.saves[$0] }) {
+            guard let root = roots[outgoing.name], root != outgoing.name else { continue }
             let tree = sealer.tree(root: root)
             if tree.kind == .isPrivate, databaseScope == .shared || sealer.isPerZone { continue }
             let known =
                 databaseScope == .shared
-                ? Set(knownRoots.map { Tree(place: tree.place, root: $0, kind: .isShared).id }) : nil
-            func evidence(_ ids: Set<[UInt8]>) -> Set<[UInt8]> { known.map { ids.intersection($0) } ?? ids }
-            let shown = outgoing.treeIDs.union((moving[name]?.valueHeaders ?? []).map(\.treeID))
-            let ids = evidence(shown.union(seen.treeIDs(of: name)))
-            let shownPath = trees.path(of: name, parent: outgoing.sent.parent)
-            // Where the root is further up than is looked nothing above bears it out.
-            let isOnPath = shownPath.contains(root)
-            let path = ShownPath(
-                isOnPath ? Array(shownPath.prefix { $0 != root }) + [root] : [name, root], in: tree.place)
-            if !isOnPath, tree.kind == .isShared, ids != [tree.id] {
-                refusals[name] = .withDoubtfulPlace(name, below: root, unproved: name)
-                continue
+                ? zones.knownRoots(zone.id.ringID).map { Tree(place: tree.place, root: $0, kind: .isShared).id } : nil
+            let place = DoubtfulPlace(
+                outgoing, moving[outgoing.name], below: root, of: tree, isGiven: given.contains(outgoing.name), trees,
+                seen: seen, known: known.map { Set($0) })
+            guard let place else { continue }
+            if place.isOutOfSight {
+                refusals[place.name] = .withDoubtfulPlace(place.name, below: root, unproved: place.name)
+            } else {
+                doubtful.append(place)
             }
-            let above = path.firstToProveAbove { evidence(seen.treeIDs(of: $0)) }
-            // In a private tree an app may put a record below one that has no stamp.
-            let own = tree.kind == .isPrivate && given.contains(name) ? nil : path.firstToProve(ids)
-            guard let index = [own, above].compactMap(\.self).min() else { continue }
-            let isAnew = outgoing.isEncryptedAnew
-            doubtful.append((name, root, path, isAnew ? 0 : index, shownPath, isAnew ? ids : nil))
         }
         if doubtful.isEmpty { return (refusals, []) }
         let names = Set(doubtful.flatMap { $0.path.names[$0.index...].dropLast() }).subtracting(given)
@@ -59,13 +46,13 @@ extension CKDatabase {
         var inPrivateTrees: Set<String> = []
         for item in doubtful {
             let stamped = item.path.names.compactMap { records[$0] }
-            let rings = try await keys(ofStamps: stamped, above: item.above, zone.id, account, options)
+            let rings = try await keys(ofStamps: stamped, above: item.shownPath, zone.id, account, options)
             func ciphers(_ header: ValueHeader) -> [TreeCipher] { rings.flatMap { $0.ciphers(header) } }
             // What was noted ends with a save that puts something elsewhere, also while this goes on.
             let moved =
                 zones.withMovedZones { $0.endings(in: zone.id.ringID) } == zone.endingsOfMoves ? zone.moved : [:]
             let unproved =
-                if let ids = item.ids {
+                if let ids = item.anewIDs {
                     item.path.firstUnprovedAnew(
                         ids, records, moved: moved, believesStamps: zone.believesStamps,
                         ciphers: ciphers)
@@ -136,6 +123,51 @@ extension CKDatabase {
             }
         }
         return known
+    }
+}
+
+/// A record whose place has to be proved before something is encrypted in it with the keys of the tree in which it is
+/// shown.
+private struct DoubtfulPlace {
+    let name: String
+    let root: String
+    let path: ShownPath
+    /// The first of the path whose place needs a proof.
+    let index: Int
+    /// All that are above it, as they are shown.
+    let shownPath: [String]
+    /// The trees of its values, where all of these are encrypted anew.
+    let anewIDs: Set<[UInt8]>?
+    /// Whether the root is further up than is looked, so that nothing above the record bears it out.
+    let isOutOfSight: Bool
+
+    /// Nil where nothing is in doubt.
+    ///
+    /// - Parameters:
+    ///   - fetched: The record as the server has it, where it moves.
+    ///   - isGiven: Whether the app says below which record it is.
+    ///   - trees: With which the root was found.
+    ///   - seen: With what the device has seen encrypted in records.
+    ///   - known: The trees that say something here; nil for all.
+    init?(
+        _ outgoing: OutgoingRecord, _ fetched: Record?, below root: String, of tree: Tree, isGiven: Bool,
+        _ trees: ZoneTrees, seen: ZoneTrees, known: Set<[UInt8]>?
+    ) {
+        func evidence(_ ids: Set<[UInt8]>) -> Set<[UInt8]> { known.map { ids.intersection($0) } ?? ids }
+        name = outgoing.name
+        self.root = root
+        let shown = outgoing.treeIDs.union((fetched?.valueHeaders ?? []).map(\.treeID))
+        let ids = evidence(shown.union(seen.treeIDs(of: name)))
+        shownPath = trees.path(of: name, parent: outgoing.sent.parent)
+        let isInSight = shownPath.contains(root)
+        path = ShownPath(isInSight ? Array(shownPath.prefix { $0 != root }) + [root] : [name, root], in: tree.place)
+        isOutOfSight = !isInSight && tree.kind == .isShared && ids != [tree.id]
+        let above = path.firstToProveAbove { evidence(seen.treeIDs(of: $0)) }
+        // In a private tree an app may put a record below one that has no stamp.
+        let own = tree.kind == .isPrivate && isGiven ? nil : path.firstToProve(ids)
+        guard let first = isOutOfSight ? 0 : [own, above].compactMap(\.self).min() else { return nil }
+        index = outgoing.isEncryptedAnew ? 0 : first
+        anewIDs = outgoing.isEncryptedAnew ? ids : nil
     }
 }
 
