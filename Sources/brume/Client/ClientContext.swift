@@ -14,6 +14,8 @@ struct ClientContext: Sendable {
     ///   the apps that share the folder: a device is not notified of its own changes, and an app has to be notified of
     ///   changes from a shell.
     init(_ invocation: Invocation, deviceName: String = Self.commandsDevice) async throws {
+        // It may hold an account's keys.
+        CoreDumps.turnOff()
         let configuration = try Self.configuration(invocation, deviceName: deviceName)
         container = CKContainer(identifier: try CommandOptions.containerName(invocation), configuration: configuration)
         let scope = try Self.scope(invocation)
