@@ -43,6 +43,7 @@ extension Vector {
                 LinkSecret(seed: key("secret")).joinProof(
                     ring: try ringName, invitationID: bytes("id"), guest: text("guest"),
                     statementHash: bytes("statementHash")))
+        case "invitation": Self.hex(RingInvitation.id(ofParticipant: text("participant")))
         default: try readLinkBox()
         }
     }

@@ -9,7 +9,7 @@ struct Vector {
         "code",
         "paper", "anchor", "statements", "seedBox", "earlierSeed", "deviceName", "recovery", "safetyNumber",
         "enrolment",
-        "enrolmentDone", "ring", "link", "joinProof", "linkBox",
+        "enrolmentDone", "ring", "link", "joinProof", "invitation", "linkBox",
     ]
 
     let values: [String: Any]

@@ -4,7 +4,7 @@ import base64
 import os
 import re
 
-from .constructions import box, box_pair, open_box, public_keys, sign
+from .constructions import box, box_pair, hash_of, open_box, public_keys, sign
 from .parts import Refusal, read_labelled, refuse_if, sized, text
 from .ring_entries import Invitation
 
@@ -24,6 +24,11 @@ def read_fragment(fragment):
     refuse_if(not re.fullmatch(r"[A-Za-z0-9_-]{64}", found[2]), "damaged", "keys of another length, or not base64url")
     keys = base64.urlsafe_b64decode(found[2])
     return keys[:16], keys[16:], found[3]
+
+
+def invitation_id(participant):
+    """Section 11: the id of the invitation for one guest, by the participant's id in the share."""
+    return hash_of("participant", text(participant))[:16]
 
 
 def join_parts(ring, identifier, guest, guest_statement_hash):

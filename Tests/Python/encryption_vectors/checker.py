@@ -7,7 +7,7 @@ from encryption.chains import identity_seed_for_device, read_statements, recover
 from encryption.codes import enrolment_codes, make_anchor, paper_pair, read_code
 from encryption.constructions import Keys, box_pair, check_signature, derive, hash_of, open_box, pad, public_keys, sign
 from encryption.enrolment import Offer, Request, Who, enrolment_hash, finish_enrolment, read_opening
-from encryption.links import join_parts, make_fragment, make_join_proof, open_link_box, read_fragment
+from encryption.links import invitation_id, join_parts, make_fragment, make_join_proof, open_link_box, read_fragment
 from encryption.parts import Parts, Refusal, listed, sized, text, u8, u32, u64
 from encryption.ring_entries import Ring, SignedEntry
 from encryption.ring_keys import InvitationReader, MemberReader, ZoneKeyReader, open_ring
@@ -202,7 +202,7 @@ CHECKS = {
     "seedBox": lambda vector: identity_seed_for_device(read_signed_statement(vector["signed"]), vector["seed"]),
     "earlierSeed": check_earlier_seed, "deviceName": check_device_name, "safetyNumber": check_safety_number,
     "enrolment": check_enrolment, "enrolmentDone": check_enrolment_done, "ring": check_ring, "link": check_link,
-    "joinProof": check_join_proof,
+    "joinProof": check_join_proof, "invitation": lambda vector: invitation_id(vector["participant"]),
     "linkBox": lambda vector: dict(zip(("id", "secret"), open_link_box(vector["seed"], vector["box"]))),
 }
 

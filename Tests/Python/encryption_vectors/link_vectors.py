@@ -39,6 +39,9 @@ def add(vectors):
                                    ("of another guest", 0, "", "Zoe\u0301")):
         vectors.add("joinProof", name, secret=secret, place=place, ring={"kind": kind, "root": root}, id=identifier,
                     guest=user, statementHash=guest)
+    for name, participant in (("for one guest", "A1B2C3"), ("for another one", "A1B2C4"),
+                              ("for a guest with another name", "Zoe\u0301")):
+        vectors.add("invitation", name, participant=participant)
     seed = random(32)
     public = public_keys(seed).box
     sealed = make_link_box(public, identifier, secret, random)

@@ -3,7 +3,8 @@
 from dataclasses import fields, is_dataclass
 
 TEXTS = {"kind", "name", "refusal", "label", "parts", "account", "container", "environment", "owner", "zone", "root",
-         "record", "type", "field", "valueType", "parent", "text", "guest", "user", "fragment"}
+         "record", "type", "field", "valueType", "parent", "text", "guest", "participant", "user",
+         "fragment"}
 
 
 def plain(value):
