@@ -35,7 +35,8 @@ extension CKDatabase {
                 seen: seen, known: known.map { Set($0) })
             guard let place else { continue }
             if place.isOutOfSight {
-                refusals[place.name] = .withDoubtfulPlace(place.name, below: root, unproved: place.name)
+                refusals[place.name] = .withDoubtfulPlace(
+                    place.name, below: root, unproven: CKRecord.ID(recordName: place.name, zoneID: zone.id))
             } else {
                 doubtful.append(place)
             }
@@ -69,7 +70,8 @@ extension CKDatabase {
                 inPrivateTrees.insert(item.name)
                 continue
             }
-            refusals[item.name] = .withDoubtfulPlace(item.name, below: item.root, unproved: unproved)
+            refusals[item.name] = .withDoubtfulPlace(
+                item.name, below: item.root, unproven: CKRecord.ID(recordName: unproved, zoneID: zone.id))
         }
         return (refusals, inPrivateTrees)
     }
@@ -168,15 +170,6 @@ private struct DoubtfulPlace {
         guard let first = isOutOfSight ? 0 : [own, above].compactMap(\.self).min() else { return nil }
         index = outgoing.isEncryptedAnew ? 0 : first
         anewIDs = outgoing.isEncryptedAnew ? ids : nil
-    }
-}
-
-extension CKError {
-    fileprivate static func withDoubtfulPlace(_ name: String, below root: String, unproved: String) -> CKError {
-        .withoutKeys(
-            "\(name.quotedName) is not saved: what is encrypted in it, or above it, belongs to another tree, and only the "
-                + "server says that \(unproved.quotedName) is below \(root.quotedName), which is shared; if it belongs "
-                + "there, set the parent of \(unproved.quotedName) again, save that, and try again")
     }
 }
 
