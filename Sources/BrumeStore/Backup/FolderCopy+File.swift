@@ -18,6 +18,8 @@ extension FolderCopy {
                     progress(done)
                 }
             }
+            let newSchemas = try newSchemas()
+            for path in newSchemas { try add(path, to: &writer) { _ in } }
             try addAssets(to: &writer) { count in
                 done += count
                 progress(done)
@@ -30,7 +32,10 @@ extension FolderCopy {
                 let extent = JournalExtent(oldestSegment: 1, newestSegment: 1, lastSyncedBatch: 0)
                 if meta.hasManifest { try add(extent.encoded, named: JournalExtent.path, to: &writer) }
             }
-            if let manifest { try add(manifest.encoded, named: ManifestFile.path, to: &writer) }
+            if var manifest {
+                for path in newSchemas { manifest.files[path] = 0 }
+                try add(manifest.encoded, named: ManifestFile.path, to: &writer)
+            }
             try add(meta.encoded, named: MetaFile.path, to: &writer)
             try writer.finish()
         } catch {

@@ -131,6 +131,8 @@ package struct FolderCopy: Sendable {
                     progress(done)
                 }
             }
+            let newSchemas = try newSchemas()
+            for path in newSchemas { try copy(path, to: target) { _ in } }
             try copyAssets(to: target, adopting: adopt) { count in
                 done += count
                 progress(done)
@@ -144,6 +146,7 @@ package struct FolderCopy: Sendable {
                 try target.syncDirectory(folder)
             }
             if var manifest {
+                for path in newSchemas { manifest.files[path] = 0 }
                 if try target.list("").contains(AssetPlace.path) { manifest.files[AssetPlace.path] = 0 }
                 if try ManifestFile.holdsAssets(target) { manifest.files[BlobFolder.root] = 0 }
                 try target.replaceFile(ManifestFile.path, in: "", with: manifest.encoded)
@@ -152,6 +155,14 @@ package struct FolderCopy: Sendable {
         } catch {
             throw .disk(error)
         }
+    }
+
+    /// The schemas that the folder has by now, and had not when it was looked at: the first records of a container may
+    /// be in a snapshot that was copied since.
+    func newSchemas() throws(DiskError) -> [String] {
+        let known = Set(items.map(\.path))
+        return try disk.list(SchemaFile.folder).filter { SchemaFile.isFileName($0) }
+            .map { SchemaFile.folder + "/" + $0 }.filter { !known.contains($0) }
     }
 
     private func copy(_ path: String, to target: any Disk, progress: (UInt64) -> Void) throws(DiskError) {

@@ -123,6 +123,27 @@ struct SchemaFileTests {
         #expect(try SchemaFile.readAll(from: archive) == [try Self.sample()])
     }
 
+    @Test(
+        "a copy holds the schema that was made after the folder was looked at, as its data may",
+        arguments: [true, false])
+    func copiedSince(isFile: Bool) throws {
+        let folder = try SnapshotTests.filled()
+        try folder.log.writeSnapshot(folder.desk.database.capture())
+        let copy = try FolderCopy(of: folder.disk, .inUse, others: [])
+        try SchemaFile.write(try Self.sample(), to: folder.disk)
+        let target = SimulatedDisk()
+        if isFile {
+            try copy.run(toFile: "backup", on: target, salt: 5) { _ in }
+            let archive = try BackupFileDisk(reading: "backup", on: target, others: [])
+            #expect(try SchemaFile.readAll(from: archive) == [try Self.sample()])
+        } else {
+            try copy.run(to: target, epoch: nil, salt: 5) { _ in }
+            target.crash(seed: 3)
+            #expect(try SchemaFile.readAll(from: target) == [try Self.sample()])
+            #expect(try Verification(of: target).isSound)
+        }
+    }
+
     @Test("the databases of a container are found by their snapshots")
     func listing() throws {
         let disk = SimulatedDisk()
