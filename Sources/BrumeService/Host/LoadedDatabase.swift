@@ -86,10 +86,16 @@ package final class LoadedDatabase {
         return LessonScan(type: type)
     }
 
-    func endLesson(_ scan: LessonScan) {
-        if taughtTypes.count >= ServiceLimits.taughtTypes { taughtTypes.removeAll() }
-        taughtTypes.insert(scan.type)
+    /// - Parameter isKnown: Whether the schema knows what the scan has found: another one would find no more. Else the
+    ///   schema may not learn it, as while the disk is full, and the next query asks again.
+    func endLesson(_ scan: LessonScan, isKnown: Bool) {
+        if isKnown { remember(taught: scan.type) }
         for done in lessons.removeValue(forKey: scan.type) ?? [] { done(scan.lesson) }
+    }
+
+    private func remember(taught type: String) {
+        if taughtTypes.count >= ServiceLimits.taughtTypes { taughtTypes.removeAll() }
+        taughtTypes.insert(type)
     }
 
     func removalBegan() {

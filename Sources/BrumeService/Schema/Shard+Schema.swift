@@ -145,7 +145,9 @@ extension Shard {
         var scan = next.scan
         charge(timeShare(of: account)) {
             if loaded.database.advance(&scan, places: ServiceLimits.lessonPlacesPerTurn) {
-                loaded.endLesson(scan)
+                let id = loaded.database.id
+                let schema = (schemas[id.container]?[id.environment] ?? Self.emptyStage).schema
+                loaded.endLesson(scan, isKnown: schema.knows(scan.lesson))
             } else {
                 lessonScans.append((scan: scan, database: loaded), of: account)
             }

@@ -63,6 +63,45 @@ struct LearningTests {
         #expect(wasKnownWithoutRecord && wasUnknown, "no crash came between the lesson and the save")
     }
 
+    @Test("records that a schema has no room to learn are found once it has, and are not said to be none meanwhile")
+    func fullDisk() throws {
+        let disk = SimulatedDisk()
+        var server = try SteppedServer(disk: disk)
+        var peer = try server.connect(account: "a")
+        try peer.save(["r"])
+        peer.disconnect()
+        server.settle()
+        try SchemaFile.write(ContainerSchemas(container: SteppedServer.container), to: disk)
+        disk.endProcess()
+
+        server = try SteppedServer(disk: disk)
+        peer = try server.connect(account: "a")
+        disk.faults.capacityBytes = disk.usedBytes
+        for _ in 0..<2 {
+            let query = peer.startQuery(Self.all)
+            server.settle()
+            guard case .failure(let error)? = peer.outcome(query) else {
+                Issue.record("it is answered")
+                return
+            }
+            #expect(error.code != .unknownItem && error.message.contains("disk is full"), "\(error)")
+        }
+        disk.faults.capacityBytes = nil
+        #expect(try peer.query(Self.all).matches.map(\.record.system.name) == ["r"])
+        // What there is no record of is asked for in vain, again and again.
+        var other = Self.all
+        other.query.recordType = "Other"
+        for _ in 0..<2 {
+            let query = peer.startQuery(other)
+            server.settle()
+            guard case .failure(let error)? = peer.outcome(query) else {
+                Issue.record("it is answered")
+                return
+            }
+            #expect(error.code == .unknownItem)
+        }
+    }
+
     @Test("a large database that is older than schemas teaches step by step, and no other request waits for all of it")
     func olderDatabase() throws {
         let disk = SimulatedDisk()
