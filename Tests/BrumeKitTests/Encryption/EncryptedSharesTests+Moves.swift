@@ -216,6 +216,30 @@ extension EncryptedSharesTests {
         #expect(try await note(on: ada))
     }
 
+    @Test("follow no move that was noted before something was put elsewhere", arguments: [false, true])
+    func overtaken(isOvertaken: Bool) async throws {
+        let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
+        let diary = try await diary(ada, bob)
+        let (list, cards) = try await cards(below: diary.diary, on: ada)
+        try await move(list, below: diary.root, on: ada)
+        let (database, account, id) = (ada.privateCloudDatabase, ada.core.account, cards[0].recordID)
+        let zones = account.encryptedZones
+        let noted = await zones.notedMoves(Self.zone, for: account, database.callOptions)
+        let endings = zones.withMovedZones { $0.endings(in: Self.zone) }
+        if isOvertaken { try await move(diary.note, below: list, on: ada) }
+        if isOvertaken { try await move(diary.note, below: diary.diary, on: ada) }
+        let raw = try await database.fetchRaw(
+            [id.recordName], id.zoneID, desiredKeys: nil, account, database.callOptions)
+        var modification = try database.modification(
+            saving: [try await database.record(for: id)], deleting: [], savePolicy: .ifServerRecordUnchanged,
+            atomically: false)
+        modification.encryptAnew(raw, moved: noted.moved, endings: endings, believesStamps: false)
+        let result = try #require(try await database.send(modification, database.callOptions).saveResults[id])
+        #expect((try? result.get()) == nil ? isOvertaken : !isOvertaken)
+        #expect(try await trees(of: id, on: ada) == tree(isOvertaken ? "diary" : "root", on: ada))
+    }
+
     @Test("stay as they are below what leaves a share, and what is new there guests can't read")
     func movesOut() async throws {
         let (ada, bob) = (device(0), device(1))

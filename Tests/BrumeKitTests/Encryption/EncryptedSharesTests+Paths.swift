@@ -91,6 +91,40 @@ extension EncryptedSharesTests {
         #expect(await code { try await ada.privateCloudDatabase.save(shown) } == .accountTemporarilyUnavailable)
     }
 
+    @Test("of a record of which the server hides them get it no stamp for where the server has put it")
+    func hiddenValuesInPrivateTree() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        let database = ada.privateCloudDatabase
+        let list = page("list", in: diary.zone, name: "list")
+        list.setParent(diary.diary)
+        try await database.save(list)
+        let web = device(0)
+        try await move(try await web.privateCloudDatabase.record(for: diary.note.recordID), below: list, on: web)
+        let shown = try #require(
+            try await database.records(for: [diary.note.recordID], desiredKeys: [])[diary.note.recordID]?.get())
+        shown.encryptedValues["title"] = "secret"
+        try await database.save(shown)
+        #expect(try await stamp(diary.note.recordID, on: ada).isEmpty)
+    }
+
+    @Test("are not forgotten for others that a server makes up")
+    func madeUpTrees() {
+        var trees = ZoneTrees()
+        func ids(_ range: ClosedRange<UInt8>) -> Set<[UInt8]> { Set(range.map { [UInt8](repeating: $0, count: 16) }) }
+        #expect(!trees.knowsTrees(of: "note"))
+        trees.learn("note", treeIDs: [], isWhole: true)
+        #expect(trees.knowsTrees(of: "note") && trees.treeIDs(of: "note").isEmpty)
+        trees.learn("note", treeIDs: ids(1...1))
+        trees.learn("note", treeIDs: ids(2...9))
+        #expect(trees.treeIDs(of: "note") == ids(1...1))
+        trees.learn("note", treeIDs: ids(2...8))
+        trees.learn("note", treeIDs: [], isWhole: true)
+        #expect(trees.treeIDs(of: "note") == ids(1...8))
+        trees.forgetTrees(of: ["note"])
+        #expect(!trees.knowsTrees(of: "note"))
+    }
+
     @Test("of new records are not encrypted for guests below what the server alone has put into their tree")
     func newBelowStray() async throws {
         let (ada, bob) = (device(0), device(1))
@@ -116,6 +150,8 @@ extension EncryptedSharesTests {
         // Nor on a device that has not seen it before.
         let laptop = device(0)
         try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
+        // Nor where it was seen in parts.
+        _ = try await laptop.privateCloudDatabase.record(for: diary.root.recordID)
         _ = try await laptop.privateCloudDatabase.records(for: [diary.diary.recordID], desiredKeys: [])
         #expect(await code { try await laptop.privateCloudDatabase.save(page) } == .accountTemporarilyUnavailable)
         // A person's app says that it belongs there.
