@@ -88,16 +88,12 @@ extension CKDatabase {
         /// - Parameters:
         ///   - fetched: The records as the server has them.
         ///   - moved: The records that this device has put below others, by their names.
-        ///   - endings: How often notes of that had ended when they were read.
         ///   - believesStamps: Whether stamps of those trees say of others that they were put there.
-        mutating func encryptAnew(
-            _ fetched: [String: Record], moved: [String: Move], endings: Int, believesStamps: Bool
-        ) {
+        mutating func encryptAnew(_ fetched: [String: Record], moved: [String: Move], believesStamps: Bool) {
             for part in parts.indices {
                 for zone in parts[part].zones.indices {
                     parts[part].zones[zone].fetched = fetched
                     parts[part].zones[zone].moved = moved
-                    parts[part].zones[zone].endingsOfMoves = endings
                     parts[part].zones[zone].believesStamps = believesStamps
                     for index in parts[part].zones[zone].saves.indices {
                         parts[part].zones[zone].saves[index].isEncryptedAnew = true
@@ -215,8 +211,8 @@ extension CKDatabase {
         let account = core.account
         let removed = databaseScope == .private ? part.participantsRemoved : []
         let moving = part.zones.filter { movesIntoShares($0, account) }
-        for zone in part.zones where databaseScope == .private && !zone.parentsElsewhere.isEmpty {
-            account.encryptedZones.withMovedZones { $0.movesEnd(in: zone.id.ringID) }
+        for zone in part.zones where databaseScope == .private {
+            account.encryptedZones.withMovedZones { $0.movesEnd(of: zone.parentsElsewhere.keys, in: zone.id.ringID) }
         }
         for zone in moving {
             await account.encryptedZones.saveBegins(moving: zone.moved, in: zone.id.ringID, for: account, options)

@@ -14,8 +14,6 @@ struct OutgoingZone: Sendable {
     /// Records that come into shared trees with what is below them; where records are encrypted anew, those that have
     /// come before.
     var moved: [String: Move] = [:]
-    /// How often notes of moves had ended when these were read.
-    var endingsOfMoves = 0
     /// Whether stamps of shared trees say of records that they have come, too.
     var believesStamps = false
     /// The last entry of the zone's ring, where something is encrypted with it.

@@ -216,7 +216,9 @@ extension EncryptedSharesTests {
         #expect(try await note(on: ada))
     }
 
-    @Test("follow no move that was noted before something was put elsewhere", arguments: [false, true])
+    @Test(
+        "follow no move that was noted before the record was put elsewhere, whatever else was",
+        arguments: [false, true])
     func overtaken(isOvertaken: Bool) async throws {
         let (ada, bob) = (device(0), device(1))
         holdReencryption(on: ada)
@@ -226,15 +228,17 @@ extension EncryptedSharesTests {
         let (database, account, id) = (ada.privateCloudDatabase, ada.core.account, cards[0].recordID)
         let zones = account.encryptedZones
         let noted = await zones.notedMoves(Self.zone, for: account, database.callOptions)
-        let endings = zones.withMovedZones { $0.endings(in: Self.zone) }
-        if isOvertaken { try await move(diary.note, below: list, on: ada) }
-        if isOvertaken { try await move(diary.note, below: diary.diary, on: ada) }
+        zones.withMovedZones { $0.haveRead(movesOf: noted.moved.keys, in: Self.zone) }
+        let other = page("other", in: diary.zone, name: "other")
+        other.setParent(diary.diary)
+        try await database.save(other)
+        if isOvertaken { zones.withMovedZones { $0.movesEnd(of: ["list"], in: Self.zone) } }
         let raw = try await database.fetchRaw(
             [id.recordName], id.zoneID, desiredKeys: nil, account, database.callOptions)
         var modification = try database.modification(
             saving: [try await database.record(for: id)], deleting: [], savePolicy: .ifServerRecordUnchanged,
             atomically: false)
-        modification.encryptAnew(raw, moved: noted.moved, endings: endings, believesStamps: false)
+        modification.encryptAnew(raw, moved: noted.moved, believesStamps: false)
         let result = try #require(try await database.send(modification, database.callOptions).saveResults[id])
         #expect((try? result.get()) == nil ? isOvertaken : !isOvertaken)
         #expect(try await trees(of: id, on: ada) == tree(isOvertaken ? "diary" : "root", on: ada))

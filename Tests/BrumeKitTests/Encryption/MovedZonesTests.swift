@@ -18,6 +18,9 @@ struct MovedZonesTests {
         }
         func mayBegin(at milliseconds: UInt64) -> Bool { zones.mayBegin(id, at: milliseconds) }
         var mayForget: Bool { zones.mayForget(id) }
+        func haveRead(movesOf records: String...) { zones.haveRead(movesOf: records, in: id) }
+        func movesEnd(of records: String...) { zones.movesEnd(of: records, in: id) }
+        var notedRecords: Set<String> { zones.notedRecords(in: id) }
     }
 
     private let zone = Subject()
@@ -30,6 +33,17 @@ struct MovedZonesTests {
         // Its answer may never have come.
         zone.saveEnds(at: 5)
         #expect(zone.mayForget && zone.due(at: 4) == nil && zone.due(at: 5) == .begin)
+    }
+
+    @Test("are gone over by what was noted, but of records that are put elsewhere meanwhile")
+    func notes() {
+        zone.movesEnd(of: "list")
+        #expect(zone.notedRecords.isEmpty)
+        zone.haveRead(movesOf: "list", "page")
+        zone.movesEnd(of: "page", "other")
+        #expect(zone.notedRecords == ["list"])
+        zone.haveRead(movesOf: "page")
+        #expect(zone.notedRecords == ["page"])
     }
 
     @Test("are gone over once more where something moves meanwhile, by whoever does it already")

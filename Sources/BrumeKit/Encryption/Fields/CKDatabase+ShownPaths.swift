@@ -49,9 +49,9 @@ extension CKDatabase {
             let stamped = item.path.names.compactMap { records[$0] }
             let rings = try await keys(ofStamps: stamped, above: item.shownPath, zone.id, account, options)
             func ciphers(_ header: ValueHeader) -> [TreeCipher] { rings.flatMap { $0.ciphers(header) } }
-            // What was noted ends with a save that puts something elsewhere, also while this goes on.
-            let moved =
-                zones.withMovedZones { $0.endings(in: zone.id.ringID) } == zone.endingsOfMoves ? zone.moved : [:]
+            // What was noted of a record ends with a save that puts it elsewhere, also while this goes on.
+            let noted = zones.withMovedZones { $0.notedRecords(in: zone.id.ringID) }
+            let moved = zone.moved.filter { noted.contains($0.key) }
             let unproved =
                 if let ids = item.anewIDs {
                     item.path.firstUnprovedAnew(

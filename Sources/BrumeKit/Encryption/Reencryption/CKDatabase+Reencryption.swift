@@ -44,13 +44,10 @@ extension CKDatabase {
     struct Reencryption: Sendable {
         var count = 0
         var failures: [CKRecord.ID: CKError] = [:]
-        /// Whether something was put elsewhere meanwhile, after which what was noted did not count.
-        var isOvertaken = false
 
         /// Nothing but a person, or another device, changes what is damaged.
         var outcome: MovedZones.Outcome {
             if failures.values.allSatisfy({ $0.code == .invalidArguments }) { return .isDone }
-            if isOvertaken { return .hasFailed }
             return failures.values.contains { $0.isForNow } ? .hasFailed : .isLeft
         }
     }
@@ -68,8 +65,6 @@ extension CKDatabase {
     /// What one look at a zone goes by.
     private struct Evidence {
         let moved: [String: Move]
-        /// How often notes had ended when these were read.
-        let endings: Int
         let believesStamps: Bool
     }
 
@@ -84,9 +79,9 @@ extension CKDatabase {
         return try await zones.reencryptionTurns.run { () async throws(CKError) in
             // Without a ring there is nothing to do, and none is made for that.
             _ = try await zones.keysForReading(zoneID.ringID, upTo: 1, for: account, options)
-            let endings = zones.withMovedZones { $0.endings(in: zoneID.ringID) }
             let noted = await zones.notedMoves(zoneID.ringID, for: account, options)
-            let evidence = Evidence(moved: noted.moved, endings: endings, believesStamps: believesStamps)
+            zones.withMovedZones { $0.haveRead(movesOf: noted.moved.keys, in: zoneID.ringID) }
+            let evidence = Evidence(moved: noted.moved, believesStamps: believesStamps)
             var all = Reencryption()
             for _ in 0..<Self.roundsMax {
                 // Another device may have moved what is above them.
@@ -96,7 +91,6 @@ extension CKDatabase {
                 let hasOthers = round.failures.values.contains { $0.code == .serverRecordChanged }
                 if round.count == 0, !hasOthers { break }
             }
-            all.isOvertaken = zones.withMovedZones { $0.endings(in: zoneID.ringID) } != endings
             if all.outcome != .hasFailed {
                 await zones.forgetMoves(
                     noted, isDone: all.outcome == .isDone, zoneID.ringID, for: account, options)
@@ -163,7 +157,7 @@ extension CKDatabase {
         var modification = try modification(
             saving: moving, deleting: [], savePolicy: .ifServerRecordUnchanged, atomically: false)
         modification.encryptAnew(
-            Dictionary(records.map { ($0.system.name, $0) }) { $1 }, moved: evidence.moved, endings: evidence.endings,
+            Dictionary(records.map { ($0.system.name, $0) }) { $1 }, moved: evidence.moved,
             believesStamps: evidence.believesStamps)
         for (id, result) in try await send(modification, options).saveResults {
             switch result {

@@ -34,7 +34,10 @@ extension EncryptedZones {
     func forgetMoves(
         of parents: [String: String?], in zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async {
-        if parents.isEmpty { return }
+        // Nothing is noted of a zone without keys, and to ask whose folder it is may wait for a connection.
+        guard !parents.isEmpty, isInUse(zone) else { return }
+        // It may have been read since the save began.
+        withMovedZones { $0.movesEnd(of: parents.keys, in: zone) }
         guard (try? await account.keyFolders.folder(of: account, options))?.hasMoves(zone.zone) == true else { return }
         try? await note(zone, for: account, options) { noted in
             for (name, parent) in parents where noted[name].map({ $0.parent != parent }) == true { noted[name] = nil }
@@ -57,8 +60,6 @@ extension EncryptedZones {
                 }
                 if isWritten { return }
             }
-            throw CKError(
-                .zoneBusy, message: "other processes keep changing what is noted of zone \(zone.zone.quotedName)")
         }
     }
 

@@ -25,7 +25,8 @@ struct MovedZones: Sendable {
         /// When it is to be gone over without anything that moves; nil for never.
         var dueMilliseconds: UInt64? = 0
         var wasLookedFor = false
-        var endings = 0
+        /// The records whose noted moves count for whoever goes over it.
+        var notedRecords: Set<String> = []
     }
 
     /// How long what failed waits, and what is left.
@@ -49,11 +50,10 @@ struct MovedZones: Sendable {
         zones[zone]?.wasLookedFor = true
     }
 
-    /// A save begins that puts something elsewhere: what was noted counts no more for whoever has read it by now.
-    mutating func movesEnd(in zone: ZoneRingID) { zones[zone, default: Zone()].endings += 1 }
-
-    /// How often that was so.
-    func endings(in zone: ZoneRingID) -> Int { zones[zone]?.endings ?? 0 }
+    /// A save puts records elsewhere: what was noted of them counts no more, also for whoever has read it by now.
+    mutating func movesEnd(of records: some Sequence<String>, in zone: ZoneRingID) {
+        zones[zone]?.notedRecords.subtract(records)
+    }
 
     /// Whether nothing has begun to move that a note on the disk would be missed for.
     func mayForget(_ zone: ZoneRingID) -> Bool {
@@ -62,6 +62,14 @@ struct MovedZones: Sendable {
     }
 
     // MARK: Going over a zone
+
+    /// Whoever goes over a zone has read what was noted.
+    mutating func haveRead(movesOf records: some Sequence<String>, in zone: ZoneRingID) {
+        zones[zone, default: Zone()].notedRecords = Set(records)
+    }
+
+    /// The records whose noted moves still count.
+    func notedRecords(in zone: ZoneRingID) -> Set<String> { zones[zone]?.notedRecords ?? [] }
 
     /// What is to be done by now, which whoever asks does: the next one hears nothing for as long.
     mutating func takeDue(_ zone: ZoneRingID, at milliseconds: UInt64) -> Due? {
