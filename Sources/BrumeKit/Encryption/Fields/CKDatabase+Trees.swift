@@ -64,14 +64,19 @@ extension CKDatabase {
         of names: [String], withTrees: Bool = false, _ zoneID: CKRecordZone.ID, _ account: AccountBinding,
         _ options: CallOptions
     ) async throws(CKError) {
-        let records = try await fetchRaw(names, zoneID, desiredKeys: withTrees ? nil : [], account, options)
-        account.encryptedZones.updateTrees(zoneID.ringID) { trees in
-            for name in names {
-                if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
-                if withTrees { trees.learn(name, treeIDs: [], isWhole: true) }
+        // Whole records are kept no longer than it takes to learn from them.
+        for names in names.inParts(of: withTrees ? Self.wholeRecordsAtOnce : Limits.itemsPerRequest) {
+            let records = try await fetchRaw(names, zoneID, desiredKeys: withTrees ? nil : [], account, options)
+            account.encryptedZones.updateTrees(zoneID.ringID) { trees in
+                for name in names {
+                    if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
+                    if withTrees { trees.learn(name, treeIDs: [], isWhole: true) }
+                }
             }
         }
     }
+
+    private static let wholeRecordsAtOnce = 50
 
     /// Records of a zone as the server has them, by name, without their files and with nothing opened; those that
     /// can't be had are left out.

@@ -182,13 +182,6 @@ extension CKError {
     }
 }
 
-extension Array {
-    /// Its elements in their order, as many in each part.
-    fileprivate func inParts(of count: Int) -> [[Element]] {
-        stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
-    }
-}
-
 extension Record {
     /// About the bytes of its fields.
     fileprivate var approximateByteCount: Int {
