@@ -385,7 +385,7 @@ extension EncryptedSharesTests {
         let (list, cards) = try await cards(below: diary.diary, on: ada)
         try await move(list, below: diary.root, on: ada)
         _ = try await ada.privateCloudDatabase.reencryptRecords(in: list.recordID.zoneID)
-        // Who leaves has the server want a new key.
+        // Once somebody has left, the server takes no more saves with the share's last key.
         let root = try await bob.sharedCloudDatabase.record(for: diary.id("root", isOwner: false))
         _ = try await bob.sharedCloudDatabase.deleteRecord(withID: try #require(root.share).recordID)
         cards[0].encryptedValues["title"] = "ours"

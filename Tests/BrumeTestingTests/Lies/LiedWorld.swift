@@ -16,7 +16,7 @@ final class LiedWorld {
 
     /// A guest of one of the roots.
     struct Guest {
-        var device: TestDevice
+        let device: TestDevice
         let root: String
         /// The values that they may read.
         var allowed: Set<String> = []
@@ -254,11 +254,9 @@ final class LiedWorld {
         for name in names {
             for (field, value) in current[name]! {
                 let read: String? = seen[name]?.encryptedValues[field]
+                let reasons = seen[name]?.unreadableFields ?? [:]
                 #expect(
-                    read == value,
-                    comment(
-                        "\(device) reads \(read ?? "nothing") instead of \"\(value)\" \(seen[name]?.unreadableFields ?? [:])"
-                    ))
+                    read == value, comment("\(device) reads \(read ?? "nothing") instead of \"\(value)\" \(reasons)"))
             }
         }
     }

@@ -19,9 +19,9 @@ extension CKError {
     static func withDoubtfulPlace(_ name: String, below root: String, unproven: CKRecord.ID) -> CKError {
         let place = unproven.recordName.quotedName
         let error = CKError.withoutKeys(
-            "\(name.quotedName) is not saved: what is encrypted in it, or above it, belongs to another tree, and only the "
-                + "server says that \(place) is below \(root.quotedName), which is shared; if it belongs there, set the "
-                + "parent of \(place) again, save that, and try again")
+            "\(name.quotedName) is not saved: what is encrypted in it, or above it, belongs to another tree, and "
+                + "only the server says that \(place) is below \(root.quotedName), which is shared; if it belongs "
+                + "there, set the parent of \(place) again, save that, and try again")
         return CKError(error.code, userInfo: error.userInfo.merging([Self.unprovenRecordKey: unproven]) { $1 })
     }
 }

@@ -13,8 +13,8 @@ extension CKDatabase {
         guard databaseScope == .private, !zone.zoneID.isDefault else {
             return CKError(
                 .invalidArguments,
-                message: "zone \(zone.zoneID.zoneName.quotedName) \(what), which custom zones of the private database "
-                    + "alone can")
+                message: "zone \(zone.zoneID.zoneName.quotedName) \(what), and only custom zones of the private "
+                    + "database say how they are encrypted")
         }
         do throws(CKError) {
             _ = try await account.keys.identity(for: account)

@@ -56,8 +56,8 @@ extension ZoneRingFailure {
             CKError(
                 .invalidArguments,
                 message:
-                    "the files of zone \(ring.zone.quotedName) are \(areEncrypted ? "" : "not ")encrypted, which can't be "
-                    + "changed; leave encryptsAssets nil, or use another zone")
+                    "the files of zone \(ring.zone.quotedName) are \(areEncrypted ? "" : "not ")encrypted, and that "
+                    + "is never changed; leave encryptsAssets nil, or use another zone")
         case .isNoMember:
             CKError.withoutKeys(
                 "this account does not have \(zone) yet: a device of its owner's hands them on the next time that it "
