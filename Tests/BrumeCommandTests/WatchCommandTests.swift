@@ -10,9 +10,16 @@ internal import Testing
 @Suite("Watching queries on the command line", .timeLimit(.minutes(3)))
 struct WatchCommandTests {
     /// `brume watch`, which has begun.
-    private func watch(_ server: ServerProcess, account: String = "a", _ arguments: String...) throws -> ChildProcess {
+    ///
+    /// - Parameter mayDumpCore: Whether whoever starts it lets it write what it has in memory when it fails.
+    private func watch(
+        _ server: ServerProcess, account: String = "a", mayDumpCore: Bool = false, _ arguments: String...
+    ) throws -> ChildProcess {
+        let command = [CommandRun.executable, "watch", "--json"] + arguments
+        let shell = ["/bin/sh", "-c", "ulimit -c $(ulimit -H -c) && exec \"$@\"", "sh"]
+        let all = mayDumpCore ? shell + command : command
         let process = try ChildProcess(
-            executable: CommandRun.executable, arguments: ["watch", "--json"] + arguments,
+            executable: all[0], arguments: Array(all.dropFirst()),
             environment: CommandRun.clean(server.environment(account: account)),
             errors: .file(server.folder.path + "/watch-\(UUID().uuidString).log"))
         let ready = process.output.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds)
@@ -68,6 +75,17 @@ struct WatchCommandTests {
         #expect(event["record"] == .string("fresh") && event["database"] == .string("public"), "\(event)")
         #expect(event["fields"] == .object([("title", .string("news"))]))
         #expect(watch.wait() == 0)
+    }
+
+    @Test("a command that may hold an account's keys leaves no core, whatever its shell allows")
+    func coreDumps() throws {
+        let server = try ServerProcess.dev(folder: TestFolder())
+        let watch = try watch(server, mayDumpCore: true, "--type", "Note", "--count", "1")
+        let limits = try String(contentsOfFile: "/proc/\(watch.pid)/limits", encoding: .utf8)
+        let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+        #expect(line.split(separator: " ").dropFirst(4).first == "0", "\(line)")
+        try save(server, "a")
+        #expect(try next(watch)["record"] == .string("a") && watch.wait() == 0)
     }
 
     @Test("what an earlier command subscribed to is not printed")

@@ -117,12 +117,6 @@ import Testing
         #expect(Set(turns.value).count == count, "two handshakes ended in one turn")
     }
 
-    @Test("a process that holds keys leaves nothing of its memory behind when it fails")
-    func coreDumps() throws {
-        CoreDumps.turnOff()
-        #expect(!CoreDumps.isOn)
-    }
-
     @Test("a process may have as many descriptors as the kernel lets it, and counts those that it has")
     func descriptors() throws {
         #expect(Descriptors.raiseLimit() == Descriptors.limit)

@@ -35,6 +35,30 @@ struct EncryptedValuesTests {
         }
     }
 
+    @Test("cost a save below others no call more, but once where what is above is no root and was not seen whole")
+    func calls() async throws {
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada")
+            let database = phone.privateCloudDatabase
+            let (root, list, folder) = (note("root"), secret("list", "milk"), note("folder"))
+            _ = try await database.save(CKRecordZone(zoneID: list.recordID.zoneID))
+            list.setParent(root)
+            folder.setParent(list)
+            for record in [root, list] { try await database.save(record) }
+            func fetches(saving name: String, below parent: CKRecord) async throws -> Int {
+                let before = server.calls(.fetchRecords.from(phone)).count
+                let record = secret(name, "bread")
+                record.setParent(parent)
+                try await database.save(record)
+                return server.calls(.fetchRecords.from(phone)).count - before
+            }
+            #expect(try await fetches(saving: "a", below: list) == 0)
+            try await database.save(folder)
+            #expect(try await fetches(saving: "b", below: folder) == 1)
+            #expect(try await fetches(saving: "c", below: folder) == 0)
+        }
+    }
+
     @Test("go through the sync engine, which keeps those of a device without keys until it is let in")
     func syncEngine() async throws {
         try await TestServer.run { server in

@@ -12,11 +12,4 @@ package enum CoreDumps {
         limit.rlim_cur = 0
         _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
     }
-
-    /// Whether the process may write one.
-    package static var isOn: Bool {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0 else { return true }
-        return limit.rlim_cur > 0
-    }
 }
