@@ -72,8 +72,8 @@ let package = Package(
         library(
             "BrumeTesting",
             [
-                "BrumeLock", "BrumeModel", "BrumeEncryption", "BrumeRecord", "BrumeProtocol", "BrumeSystem",
-                "BrumeService", "BrumeServer", "BrumeKit",
+                "BrumeLock", "BrumeModel", "BrumeEncryption", "BrumeRecord", "BrumeProtocol", "BrumeStore",
+                "BrumeSystem", "BrumeService", "BrumeServer", "BrumeKit",
             ]),
         library(
             "BrumeLoad", ["BrumeLock", "BrumeRandom", "BrumeModel", "BrumeRecord", "BrumeProtocol", "BrumeSystem"]),

@@ -1,6 +1,7 @@
 internal import BrumeModel
 internal import BrumeServer
 internal import BrumeService
+internal import BrumeStore
 internal import BrumeSystem
 
 /// A server with its folder and certificate: what ``TestServer`` starts and stops. Its functions wait for the disk and
@@ -13,6 +14,7 @@ final class RunningServer: Sendable {
     let run: UInt32
 
     var caPath: String { Self.caPath(folder) }
+    var dataFolder: String { Self.dataFolder(folder) }
 
     static func caPath(_ folder: TestFolder) -> String { folder.path + "/ca.pem" }
 
@@ -103,5 +105,20 @@ final class RunningServer: Sendable {
     func stop() {
         server.drain()
         server.wait()
+    }
+
+    /// Copies a data folder that no server uses, as `brume backup` and `brume restore` do.
+    ///
+    /// - Parameters:
+    ///   - target: An empty folder.
+    ///   - epoch: Of a copy that is to be served; nil for one that is kept.
+    static func copyData(from source: String, to target: String, epoch: UInt32? = nil) throws(TestServerError) {
+        do {
+            try FileSystem.makeDurableDirectory(target)
+            let copy = try FolderCopy(of: RealDisk(folder: source), .idle, others: DataFolder.backedUpFiles)
+            try copy.run(to: RealDisk(folder: target), epoch: epoch, salt: .random(in: 0 ... .max)) { _ in }
+        } catch {
+            throw TestServerError("the test server's data can't be copied: \(error); check TMPDIR and the free space")
+        }
     }
 }

@@ -140,14 +140,22 @@ public final class TestServer: Sendable {
     ///
     /// - Throws: ``TestServerError`` when the server was stopped.
     public func restart() async throws {
-        try await BlockingWork.run { [self] in
+        try await restart { _ in }
+    }
+
+    /// - Parameter body: Does something with the server's folder while nobody uses it. Where it fails the server is
+    ///   there as it was.
+    func restart<Value: Sendable>(_ body: @escaping @Sendable (RunningServer) throws -> Value) async throws -> Value {
+        let result = try await BlockingWork.run { [self] in
             try running.withLock { server in
                 guard let former = server else { throw Self.stopped }
                 script.end()
                 former.stop()
                 server = nil
                 do {
+                    let result = Result { try body(former) }
                     server = try RunningServer(options, script: script, after: former)
+                    return result
                 } catch {
                     ServerSlots.leave()
                     throw error
@@ -155,6 +163,7 @@ public final class TestServer: Sendable {
             }
         }
         devices.circumstancesChanged()
+        return try result.get()
     }
 
     /// Does something with the server.
@@ -236,6 +245,11 @@ public final class TestServer: Sendable {
             return device
         }
     }
+
+    /// The names of the accounts that the server has; others are made anew when they are asked for.
+    var accountNames: Set<String> { accounts.withLock { Set($0.keys) } }
+
+    func forgetAccounts(but names: Set<String>) { accounts.withLock { $0 = $0.filter { names.contains($0.key) } } }
 
     /// The names of accounts by their users' record names.
     var accountNamesByUser: [String: String] {
