@@ -30,4 +30,20 @@ public enum CallMethod: String, Hashable, Sendable {
     case downloadAsset
     /// The opening of a device's notification stream.
     case listen
+    /// A look at encryption keys: an account's, those of a zone or of what is shared, and what is to be encrypted anew.
+    case fetchEncryptionKeys
+    /// A change of encryption keys: an account's, or those of a zone or of what is shared, by itself.
+    case modifyEncryptionKeys
+    /// A message between a device that asks to be let in and one that lets it in.
+    case enrol
+}
+
+extension CallMethod {
+    /// Whether it is about encryption keys alone, and no call that an app makes.
+    var isAboutKeys: Bool {
+        switch self {
+        case .fetchEncryptionKeys, .modifyEncryptionKeys, .enrol: true
+        default: false
+        }
+    }
 }

@@ -10,8 +10,9 @@ public import BrumeKit
 ///
 /// Each part narrows what came before.
 public struct CallPattern: Sendable, CustomStringConvertible {
-    /// Nil: any but `listen`.
+    /// Nil: any but `listen`, and but those that are about encryption keys, unless ``hasKeys``.
     var method: CallMethod?
+    var hasKeys = false
     var zone: String?
     var recordType: String?
     var recordName: String?
@@ -20,8 +21,15 @@ public struct CallPattern: Sendable, CustomStringConvertible {
 
     private init(_ method: CallMethod?) { self.method = method }
 
-    /// Every call but the opening of a notification stream.
+    /// Every call but the opening of a notification stream, and those that the SDK makes by itself about encryption
+    /// keys.
     public static let any = CallPattern(nil)
+    /// Every call but the opening of a notification stream.
+    public static var anyWithEncryptionKeys: CallPattern {
+        var pattern = CallPattern(nil)
+        pattern.hasKeys = true
+        return pattern
+    }
     /// Saves and deletions of records.
     public static let modifyRecords = CallPattern(.modifyRecords)
     /// Fetches of records by their ids.
@@ -53,6 +61,13 @@ public struct CallPattern: Sendable, CustomStringConvertible {
     public static let downloadAsset = CallPattern(.downloadAsset)
     /// The opening of a device's notification stream. It has no answer, so nothing can happen after its effect.
     public static let listen = CallPattern(.listen)
+    /// Looks at encryption keys: an account's, those of a zone or of what is shared, and what is to be encrypted anew.
+    public static let fetchEncryptionKeys = CallPattern(.fetchEncryptionKeys)
+    /// Changes of encryption keys: an account's, or those of a zone or of what is shared. Where a save of a share
+    /// changes keys, they go with it as ``modifyRecords``.
+    public static let modifyEncryptionKeys = CallPattern(.modifyEncryptionKeys)
+    /// Messages between a device that asks to be let in and one that lets it in.
+    public static let enrol = CallPattern(.enrol)
 
     /// Those that name the zone: of records, assets, changes, queries and zones.
     public func `in`(_ zone: CKRecordZone.ID) -> CallPattern {
@@ -98,7 +113,7 @@ public struct CallPattern: Sendable, CustomStringConvertible {
 
     /// The pattern in words.
     public var description: String {
-        var words = [method?.rawValue ?? "any"]
+        var words = [method?.rawValue ?? (hasKeys ? "anyWithEncryptionKeys" : "any")]
         if let zone { words.append("in \(zone)") }
         if let recordType { words.append("of \(recordType)") }
         if let recordName { words.append("touching \(recordName)") }
@@ -113,7 +128,8 @@ extension CallPattern {
     func fits(
         _ method: CallMethod, zones: [String], recordTypes: Set<String>, recordNames: [String], field: String?
     ) -> Bool {
-        guard self.method == method || (self.method == nil && method != .listen) else { return false }
+        let isAny = self.method == nil && method != .listen && (hasKeys || !method.isAboutKeys)
+        guard self.method == method || isAny else { return false }
         if let zone, !zones.contains(zone) { return false }
         if let recordType, !recordTypes.contains(recordType) { return false }
         if let recordName, !recordNames.contains(recordName) { return false }

@@ -37,6 +37,10 @@ struct CallRequest {
         case .assetsUpload: self.method = .uploadAsset
         case .assetsDownload: self.method = .downloadAsset
         case .notificationsOpen: self.method = .listen
+        case .statementsFetch, .ringsFetch, .ringsFetchStatements, .ringsFindRoots, .ringsListMisplaced:
+            self.method = .fetchEncryptionKeys
+        case .statementsAppend, .ringsAppend, .ringsJoin: self.method = .modifyEncryptionKeys
+        case .enrolmentsPost, .enrolmentsFetch, .enrolmentsEnd: self.method = .enrol
         default: return nil
         }
         var named = self
