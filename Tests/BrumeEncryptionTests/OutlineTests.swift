@@ -108,6 +108,7 @@ struct OutlineTests {
             let bytes = chain.entries.last!.bytes
             let outline = try RingOutline(kept: bytes)
             #expect(outline.ring == chain.head.ring && outline.number == chain.head.number)
+            #expect(outline.zoneKeyNumber == chain.head.zoneKeyNumber)
             #expect(outline.isClosed == chain.head.isClosed && outline.hasPlainAssets == chain.head.hasPlainAssets)
             #expect(outline.ownerStatementHash == house["_ann"].chain.last.hash)
             let others = chain.head.members.filter { $0.role != .owner }

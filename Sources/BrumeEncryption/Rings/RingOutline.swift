@@ -9,6 +9,9 @@ package struct RingOutline: Hashable, Sendable {
     package let isPerZone: Bool
     /// Whether assets of the zone are not encrypted.
     package let hasPlainAssets: Bool
+    /// The number of the zone's key that was the newest when a tree's ring began: from that one on it hands on none of
+    /// the keys that the tree had while it was private. 0 for a zone's own ring.
+    package let zoneKeyNumber: UInt32
     /// Whether the tree is private again, so that new values take the zone's key.
     package let isClosed: Bool
     /// The statement to whose keys the owner's box is.
@@ -39,7 +42,7 @@ package struct RingOutline: Hashable, Sendable {
         _ = try reader.readText()
         isPerZone = try reader.readFlag()
         hasPlainAssets = try reader.readFlag()
-        _ = try reader.readU32()
+        zoneKeyNumber = try reader.readU32()
         isClosed = try reader.readFlag()
         _ = try reader.readBytes(exactly: Digest.byteCount)
         _ = try reader.readBytes(atMost: RingKeySeals.earlierKeysBytesMax)

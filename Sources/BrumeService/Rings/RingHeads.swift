@@ -44,6 +44,8 @@ struct RingHeads {
         let root: String
         /// Nil until somebody asks for it.
         var head: Head?
+        /// Nil until somebody asks for it.
+        var firstZoneKeyNumber: UInt32?
     }
 
     private struct Zone {
@@ -159,8 +161,8 @@ struct RingHeads {
         return ids.compactMap { zones[zone]!.trees![$0]?.root }.sorted()
     }
 
-    /// Records of a part of a zone that are in shared trees and have values of others: a tree has the same id before it
-    /// is shared and after.
+    /// Records of a part of a zone that are in shared trees and have values of others, or values of the same tree from
+    /// while it was private that its ring hands on no keys of: a tree has the same id before it is shared and after.
     ///
     /// - Parameter zone: The zone's incarnation.
     /// - Throws: Where what is kept can't be read.
@@ -170,17 +172,32 @@ struct RingHeads {
         var page = MisplacedRecordsPage()
         guard try prepare(zone, of: database.rings), !zones[zone]!.head.isPerZone else { return page }
         let place = zones[zone]!.place
-        var ids: [String: EncryptedHeader.TreeID] = [:]
-        page.next = database.visitEncryptedRecordsOfTrees(from: start, inZone: zone) { name, root, trees in
-            let id =
-                ids[root]
-                ?? EncryptedHeader.TreeID(BrumeEncryption.Tree(place: place, root: root, kind: .isPrivate).id)
-            ids[root] = id
-            if trees.contains(where: { $0 != id }) { page.names.append(name) }
-            return page.names.count < Limits.itemsPerRequest
+        try prepareTrees(ofZone: zone, database.rings)
+        var trees: [String: (id: EncryptedHeader.TreeID, keyNumber: UInt32)] = [:]
+        var readCount = 0
+        page.next = try database.visitEncryptedRecordsOfTrees(from: start, inZone: zone) {
+            (name, root, headers) throws(EncryptionRefusal) in
+            let tree: (id: EncryptedHeader.TreeID, keyNumber: UInt32)
+            if let known = trees[root] {
+                tree = known
+            } else {
+                let id = EncryptedHeader.TreeID(BrumeEncryption.Tree(place: place, root: root, kind: .isPrivate).id)
+                let hasRead = zones[zone]!.trees![id].map { $0.firstZoneKeyNumber == nil } ?? false
+                readCount += hasRead ? 1 : 0
+                tree = (id, try firstZoneKeyNumber(ofTree: id, root, inZone: zone, of: database.rings))
+                trees[root] = tree
+            }
+            let isMisplaced = headers.contains { header in
+                header.treeID != tree.id || !header.isShared && header.keyNumber >= tree.keyNumber
+            }
+            if isMisplaced { page.names.append(name) }
+            return page.names.count < Limits.itemsPerRequest && readCount < Self.firstEntriesPerPage
         }
         return page
     }
+
+    /// A page of misplaced records ends where it has read so many first entries of rings.
+    private static let firstEntriesPerPage = 64
 
     // MARK: Statements
 
@@ -266,6 +283,20 @@ struct RingHeads {
         let head = Head(try read(last), of: last)
         zones[zone]!.trees![id]!.head = head
         return head
+    }
+
+    /// The number of the zone's key from which on a tree's ring hands on none from while the tree was private; one that
+    /// no key has, where the tree has no ring.
+    private mutating func firstZoneKeyNumber(
+        ofTree id: EncryptedHeader.TreeID, _ root: String, inZone zone: UInt64, of rings: ZoneRings
+    ) throws(EncryptionRefusal) -> UInt32 {
+        guard let tree = zones[zone]!.trees![id] else { return .max }
+        if let known = tree.firstZoneKeyNumber { return known }
+        guard let first = rings.ring(ofZone: zone, root: root)[1] else { return .max }
+        testOnly_readCount += 1
+        let number = try RingOutline(kept: first.array).zoneKeyNumber
+        zones[zone]!.trees![id]!.firstZoneKeyNumber = number
+        return number
     }
 
     private mutating func read(_ entry: SharedBytes) throws(EncryptionRefusal) -> RingOutline {

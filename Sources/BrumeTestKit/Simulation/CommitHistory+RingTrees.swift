@@ -19,7 +19,8 @@ extension CommitHistory {
         }
     }
 
-    /// The records of shared trees in a zone that have encrypted values of others.
+    /// The records of shared trees in a zone that have encrypted values of others, or such that the tree's ring hands on
+    /// no keys of.
     func misplacedRecords(of zone: String, in state: State) -> Set<String> {
         let kept = state.rings(of: zone)
         guard let records = state.zones[zone]?.records, let first = kept.entries[""]?.last.flatMap(outline),
@@ -27,9 +28,13 @@ extension CommitHistory {
         else { return [] }
         var misplaced: Set<String> = []
         for (name, version) in records {
-            let trees = Set(version.record.fields.values.compactMap { Self.header(of: $0)?.treeID })
-            guard !trees.isEmpty, let root = state.zones[zone]!.root(ofTreeOver: name) else { continue }
-            if trees != [tree(of: root, in: kept)!] { misplaced.insert(name) }
+            let headers = version.record.fields.values.compactMap { Self.header(of: $0) }
+            guard !headers.isEmpty, let root = state.zones[zone]!.root(ofTreeOver: name) else { continue }
+            let tree = tree(of: root, in: kept)!
+            let first = kept.entries[root]?.first.flatMap(outline)?.zoneKeyNumber ?? .max
+            if headers.contains(where: { $0.treeID != tree || !$0.isShared && $0.keyNumber >= first }) {
+                misplaced.insert(name)
+            }
         }
         return misplaced
     }

@@ -315,6 +315,41 @@ extension EncryptedSharesTests {
         }
     }
 
+    @Test(
+        "are read by guests of a later share that another device of the owner's has saved after the first one",
+        arguments: [false, true])
+    func sharedAgain(isAskedFor: Bool) async throws {
+        let (ada, bob, laptop) = (device(0), device(1), device(0))
+        let (root, share, url) = try await shared("secret", by: ada)
+        let id = CKRecord.ID(recordName: "root", zoneID: try await accept(url, by: bob))
+        try await handOutKeys(root.recordID, by: ada)
+        try await ada.privateCloudDatabase.deleteRecord(withID: share.recordID)
+        // It has seen nothing of the share, and takes the zone's keys, of which the share's guests have none.
+        try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
+        let own = CKRecord(recordType: "Page", recordID: root.recordID)
+        own.encryptedValues["text"] = "later"
+        _ = try await cards(below: own, on: laptop)
+        _ = try await laptop.privateCloudDatabase.modifyRecords(
+            saving: [own], deleting: [], savePolicy: .changedKeys, atomically: true)
+        #expect(try ValueHeader(of: try #require(own.sealedFields["text"]).bytes).kind == .isPrivate)
+
+        let newer = try await ada.privateCloudDatabase.record(for: root.recordID)
+        let again = CKShare(rootRecord: newer)
+        again.publicPermission = .readOnly
+        _ = try await ada.privateCloudDatabase.modifyRecords(saving: [newer, again], deleting: [])
+        _ = try await accept(try #require(again.url), by: bob)
+        let names = ["root", "list", "card0"].map { CKRecord.ID(recordName: $0, zoneID: id.zoneID) }
+        if isAskedFor {
+            // Whoever is first.
+            #expect(try await ada.privateCloudDatabase.reencryptRecords(in: root.recordID.zoneID).failures.isEmpty)
+        } else {
+            try await until { try await text(names[2], on: bob) == "card" }
+        }
+        for (id, expected) in zip(names, ["later", "list", "card"]) { #expect(try await text(id, on: bob) == expected) }
+        let done = try await ada.privateCloudDatabase.reencryptRecords(in: root.recordID.zoneID)
+        #expect(done.count == 0 && done.failures.isEmpty)
+    }
+
     @Test("are encrypted anew in parts where there are many of them, or large ones")
     func parts() async throws {
         let (ada, bob) = (device(0), device(1))

@@ -66,10 +66,11 @@ struct RingAccounts {
     /// A ring that begins, with its owner and others.
     func begun(
         by owner: FramePeer, zone: String, root: String? = nil, with others: [RingMember] = [],
-        invitations: [RingInvitation] = [], isPerZone: Bool = false
+        invitations: [RingInvitation] = [], isPerZone: Bool = false, zoneKey: UInt32 = 1
     ) throws -> RingChain {
         let draft = RingDraft(
-            members: [member(owner, .owner)] + others, invitations: invitations, zoneKeyNumber: root == nil ? 0 : 1)
+            members: [member(owner, .owner)] + others, invitations: invitations,
+            zoneKeyNumber: root == nil ? 0 : zoneKey)
         return try author(owner).begin(ring(of: owner, zone: zone, root: root), isPerZone: isPerZone, draft)
     }
 

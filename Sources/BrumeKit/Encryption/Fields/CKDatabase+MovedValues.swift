@@ -41,11 +41,10 @@ extension CKDatabase {
                 record.system.type == outgoing.record.recordType
             else { continue }
             moved.isWhole.insert(name)
-            let tree = sealer.tree(root: roots[name] ?? name)
             let opened = opener.open(record, in: zone.id)
             let edits = Set(outgoing.sent.encrypted.edits.keys).union(outgoing.sent.edits.keys)
             for case (let key, .encrypted(let value)) in record.fields where !edits.contains(key) {
-                if value.header?.treeID == tree.id { continue }
+                if !sealer.isMisplaced(value.header, below: roots[name] ?? name) { continue }
                 // What the app has seen of this version counts, and no older value that the server shows by now.
                 let own = outgoing.sent.encrypted
                 if let known = own.values[key], own.sealed[key] != nil {

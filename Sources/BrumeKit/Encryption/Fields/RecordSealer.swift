@@ -17,6 +17,13 @@ struct RecordSealer {
     /// The tree of the records below a root.
     func tree(root: String) -> Tree { knownKeys(root).tree(root: root) }
 
+    /// Whether a value goes out encrypted anew where it is saved below a root: it is of another tree, or of a key from
+    /// while the tree was private that its ring does not hand on to guests.
+    func isMisplaced(_ header: ValueHeader?, below root: String) -> Bool {
+        guard let header, header.treeID == tree(root: root).id else { return true }
+        return knownKeys(root).keepsFromGuests(header)
+    }
+
     private func knownKeys(_ root: String) -> RingKeys {
         guard let keys = keys[root] else { preconditionFailure("a record is encrypted without its tree's keys") }
         return keys

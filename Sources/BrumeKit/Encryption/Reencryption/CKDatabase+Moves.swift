@@ -55,7 +55,8 @@ extension CKDatabase {
             guard case .root(let root) = trees.root(of: record.system.name, parent: record.system.parent),
                 let id = ids[root]
             else { return false }
-            return record.valueHeaders.contains { $0.treeID != id }
+            let ring = zones.knownKeys(ZoneRingID(zone: zoneID.zoneName, root: root))
+            return record.valueHeaders.contains { $0.treeID != id || ring?.keepsFromGuests($0) == true }
         }
         if isMisplaced { reencryptInBackground(zoneID, account) }
     }

@@ -68,6 +68,12 @@ struct RingKeys: Sendable {
         }
     }
 
+    /// Whether a value of the ring's own tree has a key that the ring does not hand on: one from while the tree was
+    /// private, which was made after the ring had begun.
+    func keepsFromGuests(_ header: ValueHeader) -> Bool {
+        ring.root != nil && header.kind == .isPrivate && ciphers(header).isEmpty
+    }
+
     /// What encrypts in a tree; nil where the newest key is missing here.
     func cipher(root: String) -> TreeCipher? {
         guard let key = keyrings[0].current else { return nil }
