@@ -12,14 +12,8 @@ struct RingPeople: Sendable {
 
     /// Those whom a kept ring names, as this device keeps them.
     func known(of kept: KeptRing) async throws(CKError) -> [KnownStatements] {
-        guard let known = kept.known else { return [] }
-        var users: Set<String> = []
-        for branch in [known.chain] + known.endedBranches {
-            for signed in branch.entries { users.formUnion(signed.entry.members.map(\.user)) }
-        }
-        users.remove(folder.place.scope.account)
         var people: [KnownStatements] = []
-        for user in users.sorted() {
+        for user in users(named: kept).sorted() {
             if let person = try await load(user).known { people.append(person) }
         }
         return people
@@ -52,12 +46,24 @@ struct RingPeople: Sendable {
         return met
     }
 
-    /// Keeps what is known of the members of a ring that is kept: nobody is known by what no ring says of them.
+    /// The others whom a kept ring has ever named: without their statements no server takes its entries back.
+    private func users(named ring: KeptRing) -> Set<String> {
+        guard let known = ring.known else { return [] }
+        var users: Set<String> = []
+        for branch in [known.chain] + known.endedBranches {
+            for signed in branch.entries { users.formUnion(signed.entry.members.map(\.user)) }
+        }
+        users.remove(folder.place.scope.account)
+        return users
+    }
+
+    /// Keeps what is known of those whom a ring that is kept names: nobody is known by what no ring says of them.
     func keep(_ people: [KnownStatements], of ring: KeptRing) async throws(CKError) {
-        guard let head = ring.known?.chain.head else { return }
+        if people.isEmpty { return }
+        let named = users(named: ring)
         for person in people {
             let user = person.chain.last.scope.account
-            guard user != folder.place.scope.account, head.member(named: user) != nil else { continue }
+            guard named.contains(user) else { continue }
             for _ in 0..<KeyLimits.attemptsMax {
                 let loaded = try await load(user)
                 var kept = person

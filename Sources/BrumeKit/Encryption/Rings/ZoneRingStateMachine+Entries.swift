@@ -260,11 +260,16 @@ extension ZoneRingStateMachine {
 
     private var author: RingAuthor { RingAuthor(user: user, identity: identity.keys, statements: statements) }
 
-    /// The statements of an entry's members that a server may lack to which the entry is given back: of those that are
-    /// few enough for a request.
+    /// The statements of an entry's members that a server may lack to which the entry is given back: of those first who
+    /// come in with it, and of as many as a request has room for.
     func statementsOfMembers(of entry: RingEntry) -> [SharedBytes] {
+        let before = current?.chain.entries.first { $0.entry.number + 1 == entry.number }?.entry
+        func isNew(_ member: RingMember) -> Bool {
+            before?.member(named: member.user)?.statementHash != member.statementHash
+        }
+        let members = entry.members.filter(isNew) + entry.members.filter { !isNew($0) }
         var all: [SharedBytes] = []
-        for member in entry.members where member.role != .owner {
+        for member in members where member.role != .owner {
             guard let person = people[member.user],
                 all.count + person.signed.count <= Limits.ringStatementsPerRequest
             else { continue }
