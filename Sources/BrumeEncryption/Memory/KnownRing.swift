@@ -98,25 +98,49 @@ package struct KnownRing: Sendable {
         let longer = try Self.chain(shown, of: ring, statements: statements)
         // Whoever has older keys of the owner than the branch ended with was dropped on it.
         guard let ending = shown.first(where: { $0.entry.otherBranch == branch.head.hash })?.entry,
-            Self.isNoOlder(ending, than: branch.head, statements)
+            Self.isNoOlder(ending, than: branch.head, for: ring.place.owner, statements)
         else { return .forked(at: number) }
         chain = longer
         endedBranches.append(branch)
         return .joined
     }
 
-    /// Whether an entry names no older keys of the owner than another one.
+    /// Takes the branch that a server shows in the place of the known one, which ends: whoever sees that its last entry
+    /// lists a link which the owner has handed out asks for it.
+    ///
+    /// - Parameter shown: All entries of the branch, from the first on.
+    /// - Returns: Whether it is taken: not where somebody is in it who has gone from the known one, or with older keys
+    ///   than there, nor where too many branches have ended.
+    /// - Throws: Where it does not hold.
+    package mutating func follow(
+        _ shown: [SignedRingEntry], statements: StatementDirectory
+    ) throws(EncryptionRefusal) -> Bool {
+        let ring = chain.head.ring
+        let branch = try Self.chain(shown, of: ring, statements: statements)
+        let (known, head) = (chain.head, branch.head)
+        let former = Set(chain.entries.flatMap(\.entry.members).map(\.user)).filter { known.member(named: $0) == nil }
+        guard endedBranches.count < Limits.endedBranches, !head.members.contains(where: { former.contains($0.user) }),
+            known.members.allSatisfy({ member in
+                head.member(named: member.user) == nil
+                    || Self.isNoOlder(head, than: known, for: member.user, statements)
+            })
+        else { return false }
+        endedBranches.append(chain)
+        chain = branch
+        return true
+    }
+
+    /// Whether an entry names no older keys of somebody than another one.
     private static func isNoOlder(
-        _ entry: RingEntry, than other: RingEntry, _ statements: StatementDirectory
+        _ entry: RingEntry, than other: RingEntry, for user: String, _ statements: StatementDirectory
     ) -> Bool {
-        func owners(_ entry: RingEntry) -> (index: Int, keys: PublicKeys)? {
-            let place = entry.ring.place
-            guard let owner = entry.member(named: place.owner) else { return nil }
-            return statements.find(owner.user, hash: owner.statementHash, in: place).map {
+        func keys(_ entry: RingEntry) -> (index: Int, keys: PublicKeys)? {
+            guard let member = entry.member(named: user) else { return nil }
+            return statements.find(user, hash: member.statementHash, in: entry.ring.place).map {
                 ($0.location.index, $0.keys)
             }
         }
-        guard let now = owners(entry), let then = owners(other) else { return false }
+        guard let now = keys(entry), let then = keys(other) else { return false }
         return now.index >= then.index || now.keys == then.keys
     }
 

@@ -104,9 +104,8 @@ final class GuestDevice {
                 }
                 action = machine.joined(true)
             case .keep(let kept):
-                for (user, person) in met where user != self.user && kept.known?.chain.head.member(named: user) != nil {
-                    people[user] = person
-                }
+                let named = Set((kept.known?.chain.entries ?? []).flatMap(\.entry.members).map(\.user))
+                for (user, person) in met where user != self.user && named.contains(user) { people[user] = person }
                 self.kept = kept
                 action = machine.hasKept()
             case .finish(let outcome): return outcome

@@ -25,6 +25,40 @@ extension RingGuestTests {
         #expect(try bob.kept.link == nil && bob.opened(before) == "before" && ada.opened(after) == "after")
     }
 
+    /// The server has lost the last entry. Another device of Ada's, which does not know it, makes one in its place.
+    private func loseLastEntry(_ guest: GuestDevice) throws -> GuestDevice {
+        desk.entries.removeLast()
+        let laptop = try ada.other()
+        laptop.zone = ada.zone
+        try laptop.run(.read)
+        try guest.other().run(.join(ada.link()))
+        try laptop.run(.write)
+        return laptop
+    }
+
+    @Test("that has gone on elsewhere than a guest knows is followed by a link that it lists, and by no other")
+    func followedBranch() throws {
+        try ada.run(.share(.init()))
+        let replaced = try #require(try ada.link())
+        try ada.run(.share(.init(isOpen: true)))
+        desk.participants = [bob.user, eve.user]
+        desk.writers = desk.participants
+        for guest in [bob, eve] {
+            try guest.run(.join(ada.link()))
+            try ada.run(.write)
+        }
+        let before = try #require(try bob.sealed("before"))
+        let laptop = try loseLastEntry(eve)
+        let after = try #require(try laptop.sealed("after"))
+        #expect(bob.failure(.write) == .forked)
+        #expect(bob.failure(.join(nil)) == .forked && bob.failure(.join(replaced)) == .forked)
+        #expect(bob.failure(.read) == .forked)
+        try bob.run(.join(laptop.link()))
+        #expect(try bob.opened(after) == "after" && bob.opened(before) == "before")
+        #expect(try laptop.opened(#require(try bob.sealed("more"))) == "more")
+        #expect(bob.kept.known?.endedBranches.count == 1)
+    }
+
     @Test("is closed to an open link that was replaced, in what is encrypted from then on")
     func replacedOpenLink() throws {
         try share()

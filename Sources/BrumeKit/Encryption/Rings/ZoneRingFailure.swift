@@ -41,7 +41,7 @@ extension ZoneRingFailure {
                     + "ask its operator what happened; where a backup was restored, "
                     + (ring.owner.isEmpty
                         ? "CKDatabase.acceptEncryptionKeys(\(isTree ? "ofShared" : "of"):) goes on with what the server "
-                            + "shows" : "a device of its owner's goes on with what the server shows"))
+                            + "shows" : "the share's newest link goes on with it: ask its owner for that, and open it"))
         case .isOver:
             CKError.withoutKeys(
                 "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "

@@ -69,7 +69,13 @@ extension ZoneRingStateMachine {
             case .behind(let missing): return wasOver ? keep(.giveBack(missing)) : giveBack(missing[...])
             case .forked:
                 if case .accept = start.goal { return try accept(shown) }
-                return fail(.forked)
+                // A guest can't ask the owner's devices what became of the branch: the person did, by a newer link.
+                guard case .join(let link?) = start.goal, !isOwn,
+                    shown.last?.entry.invitation(of: link.secret) != nil,
+                    try known.follow(shown, statements: statements)
+                else { return fail(.forked) }
+                kept.known = known
+                return keep(.proceed)
             }
         } catch {
             // Another device may have used keys of the account that are newer than those that are known here.
