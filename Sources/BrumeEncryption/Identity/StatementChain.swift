@@ -38,7 +38,7 @@ package struct StatementChain: Hashable, Sendable {
     }
 
     /// Where a statement of this hash stands in the chain.
-    func index(of hash: [UInt8]) -> Int? { indices[hash] }
+    package func index(of hash: [UInt8]) -> Int? { indices[hash] }
 
     /// The statement of this hash; nil where the chain has none.
     package func statement(of hash: [UInt8]) -> Statement? { index(of: hash).map { statements[$0] } }

@@ -374,6 +374,33 @@ struct RingGuestTests {
         #expect(try eve.opened(after) == "after")
     }
 
+    @Test(
+        "is given back, or goes on, where a member has replaced keys since, and nobody reads or writes less for it",
+        arguments: [false, true])
+    func restoredBehindReplacedKeys(hasNewest: Bool) throws {
+        try takeIn(bob)
+        try takeIn(eve)
+        let before = try #require(try ada.sealed("before"))
+        for _ in 1...2 {
+            try eve.replaceKeys()
+            try eve.run(.write)
+        }
+        try ada.run(.write)
+        try bob.run(.read)
+        let (count, genuine) = (desk.entries.count, desk.statements[eve.user])
+        desk.entries = Array(desk.entries.prefix(2))
+        // Eve's device may have come first, and said which keys she has by now.
+        desk.statements[eve.user] = hasNewest ? genuine : nil
+        let after = try #require(try ada.sealed("after"))
+        #expect(hasNewest ? desk.entries.count == 3 : desk.entries.count == count)
+        #expect(desk.statements[eve.user]?.count == genuine?.count)
+        #expect(try [before, after].map { try ada.opened($0) } == ["before", "after"])
+        for guest in hasNewest ? [bob] : [bob, eve] {
+            #expect(try [before, after].map { try guest.opened($0) } == ["before", "after"])
+            #expect(try ada.opened(#require(try guest.sealed("more"))) == "more")
+        }
+    }
+
     @Test("of an earlier life of the zone is not taken")
     func earlierLife() throws {
         try takeIn(bob)

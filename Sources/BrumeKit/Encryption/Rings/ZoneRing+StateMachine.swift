@@ -190,9 +190,9 @@ struct ZoneRingStateMachine: Sendable {
     /// The server refused the entry of the last action, for what it is or for what it has.
     mutating func appendRefused() -> Action {
         guard case .givingBack(let rest) = phase, let entry = rest.first?.entry, let ring = current, isOwn,
-            !entry.namesKeys(of: identity)
+            namesReplacedKeys(entry)
         else { return .finish(.again) }
-        // Its keys were replaced since, and no server takes it any more.
+        // Keys that it names were replaced since, and no server takes it any more that knows that.
         if case .read = start.goal { return .finish(.ring(ring)) }
         if entry.number > 1 { return goOn(ring, before: entry.number) }
         return start.place.root.isEmpty ? begin() : fail(.forked)

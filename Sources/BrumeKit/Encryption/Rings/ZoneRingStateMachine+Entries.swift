@@ -256,12 +256,22 @@ extension ZoneRingStateMachine {
         return .append(SharedBytes(chain.entries[chain.entries.count - 1].bytes), statements: [])
     }
 
+    /// Whether a member has replaced the keys that an entry names, as far as this device knows.
+    func namesReplacedKeys(_ entry: RingEntry) -> Bool {
+        entry.members.contains { member in
+            if member.user.hasBytes(of: user) { return !entry.namesKeys(of: identity) }
+            guard let chain = people[member.user]?.chain else { return false }
+            return chain.statement(of: member.statementHash)?.keys != chain.last.keys
+        }
+    }
+
     // MARK: Parts
 
     private var author: RingAuthor { RingAuthor(user: user, identity: identity.keys, statements: statements) }
 
     /// The statements of an entry's members that a server may lack to which the entry is given back: of those first who
-    /// come in with it, and of as many as a request has room for.
+    /// come in with it, and of as many as a request has room for. No newer ones than the entry names: a server takes
+    /// none to keys that it knows to be replaced.
     func statementsOfMembers(of entry: RingEntry) -> [SharedBytes] {
         let before = current?.chain.entries.first { $0.entry.number + 1 == entry.number }?.entry
         func isNew(_ member: RingMember) -> Bool {
@@ -270,10 +280,10 @@ extension ZoneRingStateMachine {
         let members = entry.members.filter(isNew) + entry.members.filter { !isNew($0) }
         var all: [SharedBytes] = []
         for member in members where member.role != .owner {
-            guard let person = people[member.user],
-                all.count + person.signed.count <= Limits.ringStatementsPerRequest
+            guard let person = people[member.user], let index = person.chain.index(of: member.statementHash),
+                all.count + index < Limits.ringStatementsPerRequest
             else { continue }
-            all += person.signed.map { SharedBytes($0.bytes) }
+            all += person.signed[...index].map { SharedBytes($0.bytes) }
         }
         return all
     }
