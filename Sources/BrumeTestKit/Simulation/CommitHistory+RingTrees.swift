@@ -19,8 +19,8 @@ extension CommitHistory {
         }
     }
 
-    /// The records of shared trees in a zone that have encrypted values of others, or such that the tree's ring hands on
-    /// no keys of.
+    /// The records of shared trees in a zone that have encrypted values of others, or such of which the tree's ring
+    /// hands on no keys.
     func misplacedRecords(of zone: String, in state: State) -> Set<String> {
         let kept = state.rings(of: zone)
         guard let records = state.zones[zone]?.records, let first = kept.entries[""]?.last.flatMap(outline),

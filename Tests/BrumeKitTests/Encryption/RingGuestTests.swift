@@ -401,6 +401,24 @@ struct RingGuestTests {
         }
     }
 
+    @Test("is boxed to keys of a member of which a restored server has not heard, by whoever has")
+    func unheardKeys() throws {
+        try takeIn(bob)
+        try takeIn(eve)
+        let (entries, statements) = (desk.entries, desk.statements)
+        try eve.replaceKeys()
+        try eve.run(.write)
+        try ada.run(.read)
+        (desk.entries, desk.statements) = (entries, statements)
+        // Ada's device has not seen the entry that is lost, but Eve's keys.
+        ada.kept.known = try KnownRing(kept: entries.map(\.array))
+        desk.participants.remove(bob.user)
+        let after = try #require(try ada.sealed("after"))
+        #expect(desk.entries.count == entries.count + 1 && desk.statements[eve.user]?.count == 2)
+        #expect(try ada.opened(after) == "after")
+        #expect(try eve.other().opened(after) == "after")
+    }
+
     @Test("of an earlier life of the zone is not taken")
     func earlierLife() throws {
         try takeIn(bob)

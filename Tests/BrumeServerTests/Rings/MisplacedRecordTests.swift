@@ -30,7 +30,8 @@ struct MisplacedRecordTests {
                 if let root {
                     let id = EncryptedHeader.TreeID(Tree(place: place, root: root, kind: .isPrivate).id)
                     fields = [
-                        "e": EncryptedSamples.value(header: EncryptedSamples.header(tree: id, keyNumber: key)), "plain": .int64(1),
+                        "e": EncryptedSamples.value(header: EncryptedSamples.header(tree: id, keyNumber: key)),
+                        "plain": .int64(1),
                     ]
                 }
                 return RecordSave<DecodedFields>(name: name, type: "List", parent: parent, fields: fields)
@@ -81,7 +82,7 @@ struct MisplacedRecordTests {
         #expect(try page().names == ["lane", "card"])
     }
 
-    @Test("are those of a shared tree that were encrypted while it was private, with keys that its ring does not hand on")
+    @Test("are those of a shared tree that were encrypted while it was private, with keys that its ring keeps")
     func later() throws {
         let zone = ZoneID(name: "more")
         try ann.makeZone("more")

@@ -43,7 +43,7 @@ struct ZoneRingStateMachine: Sendable {
         /// Fetch the statements of users, and compare them with what this device knows of each. Of one whom it doesn't
         /// know a chain counts that has a statement of these hashes.
         case meet([String], named: Set<[UInt8]>)
-        /// Statements of members go with an entry that is given back.
+        /// Statements of members that the server may lack go with an entry.
         case append(SharedBytes, statements: [SharedBytes])
         /// Say which keys the account has, and by which link it came, to those who make entries.
         case join(invitationID: [UInt8], proof: [UInt8])
@@ -235,7 +235,8 @@ struct ZoneRingStateMachine: Sendable {
     mutating func giveBack(_ entries: ArraySlice<SignedRingEntry>) -> Action {
         phase = .givingBack(entries)
         guard let first = entries.first else { preconditionFailure("a server lacks entries that there are none of") }
-        return .append(SharedBytes(first.bytes), statements: statementsOfMembers(of: first.entry))
+        let before = current?.chain.entries.first { $0.entry.hash == first.entry.previousHash }
+        return .append(SharedBytes(first.bytes), statements: statements(of: first.entry, behind: before?.entry))
     }
 
     func finish(_ ring: KnownRing) -> Action {

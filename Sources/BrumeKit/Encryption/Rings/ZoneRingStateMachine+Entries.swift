@@ -253,7 +253,10 @@ extension ZoneRingStateMachine {
 
     private mutating func send(_ chain: RingChain) -> Action {
         phase = .sending(chain)
-        return .append(SharedBytes(chain.entries[chain.entries.count - 1].bytes), statements: [])
+        let last = chain.entries[chain.entries.count - 1]
+        return .append(
+            SharedBytes(last.bytes),
+            statements: statements(of: last.entry, behind: chain.entries.dropLast().last?.entry))
     }
 
     /// Whether a member has replaced the keys that an entry names, as far as this device knows.
@@ -269,18 +272,14 @@ extension ZoneRingStateMachine {
 
     private var author: RingAuthor { RingAuthor(user: user, identity: identity.keys, statements: statements) }
 
-    /// The statements of an entry's members that a server may lack to which the entry is given back: of those first who
-    /// come in with it, and of as many as a request has room for. No newer ones than the entry names: a server takes
+    /// The statements that a server may lack to which an entry goes: those of who comes in with it, or has other keys
+    /// than in the one before. As many as a request has room for, and no newer ones than the entry names: a server takes
     /// none to keys that it knows to be replaced.
-    func statementsOfMembers(of entry: RingEntry) -> [SharedBytes] {
-        let before = current?.chain.entries.first { $0.entry.number + 1 == entry.number }?.entry
-        func isNew(_ member: RingMember) -> Bool {
-            before?.member(named: member.user)?.statementHash != member.statementHash
-        }
-        let members = entry.members.filter(isNew) + entry.members.filter { !isNew($0) }
+    func statements(of entry: RingEntry, behind before: RingEntry?) -> [SharedBytes] {
         var all: [SharedBytes] = []
-        for member in members where member.role != .owner {
-            guard let person = people[member.user], let index = person.chain.index(of: member.statementHash),
+        for member in entry.members where member.role != .owner {
+            guard before?.member(named: member.user)?.statementHash != member.statementHash,
+                let person = people[member.user], let index = person.chain.index(of: member.statementHash),
                 all.count + index < Limits.ringStatementsPerRequest
             else { continue }
             all += person.signed[...index].map { SharedBytes($0.bytes) }
