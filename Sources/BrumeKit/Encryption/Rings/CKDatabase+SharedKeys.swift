@@ -95,14 +95,17 @@ extension CKDatabase {
         }
         var lookCount = 0
         for ring in shared.filter(zones.isInUse).sorted(by: { $0.isBefore($1) }) {
-            let share = shares[zones.trees(ring).share(of: ring.root) ?? ""]
-            if let share, !zones.isNewest(share.changedMilliseconds, ofShareOf: ring) { continue }
-            if share == nil { lookCount += 1 }
+            var share = shares[zones.trees(ring).share(of: ring.root) ?? ""]
+            // What a restored server shows is older than what it has shown, and says nothing of who has left.
+            if let shown = share, !zones.isNewest(shown.changedMilliseconds, ofShareOf: ring) { share = nil }
+            let isDue = !zones.hasLookedLately(ring, for: account)
+            if share == nil || isDue { lookCount += 1 }
             // The shares of many roots come with them, and say where somebody waits.
             if share == nil, lookCount > EncryptedZones.guestLooksMax { continue }
             do throws(CKError) {
                 try await zones.takeIn(
-                    ring, share?.participants, isPrivate: share?.isPrivate ?? false, for: account, options)
+                    ring, share?.participants, isPrivate: share?.isPrivate ?? false,
+                    looksForLinks: isDue && lookCount <= EncryptedZones.guestLooksMax, for: account, options)
             } catch {
                 if error.keepsFromAsking { throw error }
             }

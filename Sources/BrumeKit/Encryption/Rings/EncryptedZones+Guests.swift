@@ -63,9 +63,12 @@ extension EncryptedZones {
     /// - Parameters:
     ///   - participants: As the server has just said; nil where it did not.
     ///   - isPrivate: Whether it is shared with those alone who are invited, by the same: then no link opens the keys.
+    ///   - looksForLinks: Whether the server is asked, too, where it was not within ten seconds: another device may have
+    ///     made other links.
     /// - Throws: The same.
     func takeIn(
-        _ ring: ZoneRingID, _ participants: Set<String>?, isPrivate: Bool = false, for account: AccountBinding,
+        _ ring: ZoneRingID, _ participants: Set<String>?, isPrivate: Bool = false, looksForLinks: Bool = false,
+        for account: AccountBinding,
         _ options: CallOptions
     ) async throws(CKError) {
         guard try await identity(for: account) != nil else { return }
@@ -76,7 +79,7 @@ extension EncryptedZones {
         if ring.isOwnTree ? zone == nil : known == nil { return }
         let guests = Set((known?.chain.head.members ?? []).filter { $0.role != .owner }.map(\.user))
         let closes = isPrivate && known?.chain.head.hasOpenLinkForMany == true
-        if let participants, participants == guests, !closes { return }
+        if let participants, participants == guests, !closes, !looksForLinks { return }
         let dropped = participants.map { guests.subtracting($0) } ?? []
         try await turns.run { () async throws(CKError) in
             let look = ZoneRingDriver.Look(

@@ -15,6 +15,8 @@ final class EncryptedZones: Sendable {
         var shownMilliseconds: [ZoneRingID: Int64] = [:]
         var absence: Absence?
         var answers: [ZoneRingID: Answer] = [:]
+        /// When the server was last asked for a ring.
+        var lookedMilliseconds: [ZoneRingID: UInt64] = [:]
         /// The zones of which this device has kept no ring, and until when that is believed.
         var unkept: [ZoneRingID: UInt64] = [:]
         var rootless: [ZoneRingID: Rootless] = [:]
@@ -161,8 +163,18 @@ final class EncryptedZones: Sendable {
         _ look: ZoneRingDriver.Look, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> RingKeys? {
         guard let found = try await driver.run(look, for: account, options) else { return nil }
+        if look.asksServer {
+            let now = account.configuration.clock.nowMilliseconds
+            state.withLock { $0.lookedMilliseconds[look.ring] = now }
+        }
         if let zone = found.zone { _ = remember(zone, look.ring.zones) }
         return remember(found.keys, look.ring)
+    }
+
+    /// Whether the server was asked for a ring within ten seconds.
+    func hasLookedLately(_ ring: ZoneRingID, for account: AccountBinding) -> Bool {
+        guard let looked = state.withLock({ $0.lookedMilliseconds[ring] }) else { return false }
+        return account.configuration.clock.nowMilliseconds < looked &+ Self.absenceMilliseconds
     }
 
     /// The account's identity to open values with; nil where it has none.
