@@ -48,6 +48,25 @@ extension EncryptedSharesTests {
         #expect(hasKeys(last.url))
     }
 
+    @Test("have their newest link shown by the device that made the share, also where another one has made it")
+    func newestLink() async throws {
+        let clock = ManualClientClock()
+        let (phone, laptop, bob) = (device(0) { $0.clock = clock }, device(0), device(1))
+        let (root, share, url) = try await shared("secret", by: phone)
+        try await laptop.useRecoveryCode(try await phone.recoveryCode().text)
+        // With the account's former keys go the links that a lost device may know.
+        _ = try await laptop.replaceRecoveryCode()
+        let seen = try await laptop.privateCloudDatabase.record(for: root.recordID)
+        seen.encryptedValues["text"] = "later"
+        try await laptop.privateCloudDatabase.save(seen)
+        #expect(try await self.share(share.recordID, on: phone).url == url)
+        clock.advance(byMilliseconds: 10_000)
+        let newest = try #require(try await self.share(share.recordID, on: phone).url)
+        #expect(newest != url && hasKeys(newest))
+        let id = CKRecord.ID(recordName: "root", zoneID: try await accept(newest, by: bob))
+        #expect(try await text(id, on: bob) == "later")
+    }
+
     @Test("take another key when their share is deleted, by the device that made it, and those of zones, too")
     func endedShare() async throws {
         let (ada, bob) = (device(0), device(1))
