@@ -34,6 +34,7 @@ extension CanaryAccount {
             try #require(try await database.record(for: root.recordID).encryptedValues["secret"] as String?))
         let tree = ZoneRingID(zone: zone.zoneID.zoneName, root: root.recordID.recordName)
         try await takeKeys(of: owner, ring: tree, "a shared tree's key")
+        try await move(below: root, owner, guest, zoneID)
 
         // Without the guest there are another key and another link.
         let fetched = try #require(try await database.record(for: share.recordID) as? CKShare)
@@ -43,6 +44,23 @@ extension CanaryAccount {
         try await takeKeys(of: owner, ring: tree, "a shared tree's key")
         try await fails { try await guest.sharedCloudDatabase.save(seen) }
         try await shareForOne(owner, guest)
+    }
+
+    /// Records that come into the share: what is below them is encrypted anew for the guest.
+    private func move(
+        below root: CKRecord, _ owner: CKContainer, _ guest: CKContainer, _ zoneID: CKRecordZone.ID
+    ) async throws {
+        let database = owner.privateCloudDatabase
+        let (list, card) = (page("a record that moves"), page("a record below one that moves"))
+        card.setParent(list)
+        _ = try await database.modifyRecords(saving: [list, card], deleting: [])
+        list.setParent(root)
+        try await database.save(list)
+        let failures = try await database.reencryptRecords(in: zone.zoneID).failures
+        #expect(failures.isEmpty)
+        let id = CKRecord.ID(recordName: card.recordID.recordName, zoneID: zoneID)
+        let seen = try await guest.sharedCloudDatabase.record(for: id)
+        readValues.append(try #require(seen.encryptedValues["secret"] as String?))
     }
 
     /// A record that is shared by a URL for one guest, who waits for a person, too.

@@ -31,7 +31,7 @@ final class CanaryAccount {
     /// Where the devices keep their keys, as they are.
     let stateFolders: String
 
-    private let server: ServerProcess
+    let server: ServerProcess
     private var generator: SeededGenerator
 
     init(on server: ServerProcess, seed: UInt64) throws {
@@ -50,6 +50,9 @@ final class CanaryAccount {
         secrets.append(Canary(name, text: text))
         return text
     }
+
+    /// How many ways secrets took, by their names: kinds of values, calls and keys.
+    var pathCount: Int { Set(secrets.map(\.name)).count }
 
     func take(_ secret: Canary) { secrets.append(secret) }
 
@@ -105,8 +108,13 @@ final class CanaryAccount {
 
     // MARK: Paths
 
-    /// - Parameter token: Another account's, for a guest.
-    private func device(_ name: String, token: String? = nil) -> CKContainer {
+    /// Another account on the server: its token.
+    func addAccount(_ word: String) throws -> String {
+        try server.addAccount("\(word)-" + String(Canary.text(&generator).prefix(24)))
+    }
+
+    /// - Parameter token: Another account's.
+    func device(_ name: String, token: String? = nil) -> CKContainer {
         var configuration = server.configuration(token: token ?? self.token)
         configuration.deviceName = secret(name)
         configuration.encryptsAssets = true
@@ -139,12 +147,13 @@ final class CanaryAccount {
         throw TestFailure("a call that was to fail did not")
     }
 
-    func takeAllPaths() async throws {
+    /// - Returns: The account's first device, which has all of its keys.
+    func takeAllPaths() async throws -> CKContainer {
         let (phone, laptop) = (device("name of the first device"), device("name of the second device"))
         let database = phone.privateCloudDatabase
         _ = try await database.save(zone)
         let code = try await phone.recoveryCode().text
-        secrets += Self.canaries(ofCode: code)
+        try take(code: code)
         try await laptop.useRecoveryCode(code)
         try await valuesOfAllKinds(database)
         try await conflicts(database, laptop.privateCloudDatabase)
@@ -152,10 +161,12 @@ final class CanaryAccount {
         try await engine(database)
         try await trees(database)
         try await refusals(database)
-        let guest = try server.addAccount("guest-" + String(Canary.text(&generator).prefix(24)))
-        try await shares(phone, device("name of a guest's device", token: guest))
+        try await shares(phone, device("name of a guest's device", token: try addAccount("guest")))
         try commands(code)
+        try await enrolment(phone)
+        try await reset()
         try await keys(phone, laptop)
+        return phone
     }
 
     private func valuesOfAllKinds(_ database: CKDatabase) async throws {
@@ -261,56 +272,6 @@ final class CanaryAccount {
         [
             "BRUME_SERVER": server.address, "BRUME_CA": server.caPath, "BRUME_TOKEN": token,
             "BRUME_CONTAINER": "iCloud.faults",
-        ]
-    }
-
-    /// Keys of the account, its devices and its zones, before and after a device was removed.
-    private func keys(_ phone: CKContainer, _ laptop: CKContainer) async throws {
-        try await takeKeys(of: phone)
-        try await takeKeys(of: laptop)
-        secrets += Self.canaries(ofCode: try await phone.replaceRecoveryCode().text)
-        for device in try await phone.encryptionDevices() where !device.isCurrent {
-            try await phone.removeEncryptionDevice(device)
-        }
-        try await phone.privateCloudDatabase.save(page("a new key"))
-        try await fails { try await laptop.privateCloudDatabase.save(page("a removed device")) }
-        plain.removeLast()
-        savedPaths.removeLast()
-        try await takeKeys(of: phone)
-        // What is there now, as the server gives it and as a device reads it.
-        let changes = try await phone.privateCloudDatabase.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
-        for change in changes.modificationResultsByID.values {
-            let text: String? = try change.get().record.encryptedValues["secret"]
-            if let text { readValues.append(text) }
-        }
-    }
-
-    private func takeKeys(of device: CKContainer) async throws {
-        let account = device.core.account
-        let folders = KeyFolderAccess()
-        let folder = try await folders.folder(of: account)
-        let kept = try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.load() }.kept
-        guard let own = kept.device else { throw TestFailure("a device has no keys") }
-        secrets.append(Canary("a device's seed", bytes: own.seed.copyBytes()))
-        try await takeKeys(of: device, ring: zone.zoneID.ringID, "a zone's key")
-    }
-
-    /// The keys of a ring, and of the identity that opens it.
-    func takeKeys(of device: CKContainer, ring: ZoneRingID, _ name: String) async throws {
-        let found = try await ZoneRingDriver(folders: KeyFolderAccess()).run(
-            ZoneRingDriver.Look(goal: .read, ring: ring, asksServer: true), for: device.core.account, CallOptions())
-        guard let found else { throw TestFailure("a device has no keys of a ring") }
-        secrets.append(Canary("an identity's seed", bytes: found.identity.keys.seed.copyBytes()))
-        for (number, key) in found.ring.chain.keys(of: found.identity).keys {
-            secrets.append(Canary("\(name) \(number)", bytes: key.copyBytes()))
-        }
-    }
-
-    private static func canaries(ofCode text: String) -> [Canary] {
-        [
-            Canary("a recovery code", text: text),
-            Canary("a recovery code without hyphens", text: text.replacing("-", with: "")),
-            Canary("a recovery code's secret", bytes: try! BrumeEncryption.RecoveryCode(text).secret.copyBytes()),
         ]
     }
 }

@@ -20,7 +20,7 @@ struct CanaryTests {
         let server = try ServerProcess.dev(
             folder: folder, arguments: ["--data", data, "--metrics-listen", "127.0.0.1:0", "--log-level", "debug"])
         let account = try CanaryAccount(on: server, seed: seed)
-        try await account.takeAllPaths()
+        let phone = try await account.takeAllPaths()
 
         var search = CanarySearch()
         // The journal has all of it now, and the snapshot and the backups have it afterwards.
@@ -32,11 +32,15 @@ struct CanaryTests {
         search.add("data folder later", folder: data)
         search.add("backup", folder: backup)
         search.add("backup in one file", Array(try #require(FileManager.default.contents(atPath: backup + ".brume"))))
+        let code = try await account.afterBackup(phone)
         try addAnswers(to: &search, server, account)
         search.add("memory of the server", try memory(of: server))
         #expect(server.stop() == 0)
         search.add("data folder after the stop", folder: data)
         search.add("log", server.log)
+        try await addRestored(to: &search, server, from: backup + ".brume") {
+            try await account.afterRestore(phone, code: code)
+        }
         search.add("what devices sent", account.transport.sent)
         search.add("what devices received", account.transport.received)
         search.add("errors", account.errors.joined(separator: "\n"))
@@ -48,8 +52,32 @@ struct CanaryTests {
         expectSecrets(of: account)
         let forms = account.secrets.reduce(0) { $0 + $1.forms.count }
         print(
-            "canaries: \(account.secrets.count) secrets in \(forms) forms are in none of \(search.places.count) places "
-                + "with \(search.byteCount) bytes; \(account.plain.count) plain values are where they must be")
+            "canaries: \(account.secrets.count) secrets on \(account.pathCount) paths, in \(forms) forms, are in none of "
+                + "\(search.places.count) places with \(search.byteCount) bytes; \(account.plain.count) plain values are "
+                + "where they must be")
+    }
+
+    /// A server in the place of one that has stopped, with what the backup has and what devices give it back.
+    private func addRestored(
+        to search: inout CanarySearch, _ server: ServerProcess, from backup: String, _ body: () async throws -> Void
+    ) async throws {
+        let folder = try TestFolder()
+        let data = folder.file("data")
+        let run = try CommandRun(["restore", backup, "--data", data], in: folder)
+        #expect(run.status == 0, "\(run.errors)")
+        search.add("what a restore says", run.output.joined(separator: "\n") + run.errors)
+        let certificates = "/dev-certificates"
+        try FileManager.default.copyItem(atPath: server.dataFolder + certificates, toPath: data + certificates)
+        let restored = try ServerProcess.dev(
+            folder: folder,
+            arguments: ["--data", data, "--port", "\(try #require(server.port))", "--log-level", "debug"])
+        try await body()
+        search.add("restored data folder", folder: data)
+        #expect(try restored.operate("snapshot").status == 0)
+        search.add("restored data folder later", folder: data)
+        search.add("memory of the restored server", try memory(of: restored))
+        #expect(restored.stop() == 0)
+        search.add("log of the restored server", restored.log)
     }
 
     /// The search finds what is there: each plain value in each place that has records, and an account's name, which is
@@ -57,18 +85,28 @@ struct CanaryTests {
     private func expectPlainValues(
         of account: CanaryAccount, in search: CanarySearch, _ seed: UInt64
     ) throws {
-        // Values that were replaced are in the journal and on the wire alone.
-        let replaced: Set = ["a value that is replaced", "the winner of a conflict"]
-        let now = [
-            "data folder: journal", "data folder later: what is in snapshots", "backup: what is in snapshots",
-            "export", "what devices sent", "what devices received",
+        let wire = ["what devices sent", "what devices received"]
+        let now =
+            wire + [
+                "data folder: journal", "data folder later: what is in snapshots", "backup: what is in snapshots",
+                "export", "restored data folder: what is in snapshots",
+            ]
+        let others = [
+            // Values that were replaced are in the journal and on the wire alone, as are those of another account.
+            "a value that is replaced": ["data folder: journal", "what devices sent"],
+            "the winner of a conflict": ["data folder: journal", "what devices sent"],
+            "a value before a reset": ["data folder: journal", "what devices sent"],
+            "a value after a reset": now.filter { $0 != "export" },
+            "a device that was let in after a reset": now.filter { $0 != "export" },
+            "a value that a backup lacks": wire + ["data folder after the stop: what is in snapshots", "export"],
+            "a value after a restore": wire + ["restored data folder: journal"],
+            "a device after a restore": wire + ["restored data folder: journal"],
+            // What commands send is not recorded.
+            "a command's record": now.filter { $0 != "what devices sent" },
         ]
         let found = Dictionary(grouping: search.find(account.plain)) { $0.canary }.mapValues { Set($0.map(\.place)) }
         for value in account.plain {
-            var places = replaced.contains(value.name) ? ["data folder: journal", "what devices sent"] : now
-            // What commands send is not recorded.
-            if value.name == "a command's record" { places.removeAll { $0 == "what devices sent" } }
-            for place in places where found[value.name]?.contains(place) != true {
+            for place in others[value.name] ?? now where found[value.name]?.contains(place) != true {
                 Issue.record("\(value.name) is not in \(place), where it must be; seed \(seed)")
             }
         }
@@ -79,7 +117,8 @@ struct CanaryTests {
         #expect(name.isSuperset(of: ["accounts", "data folder: accounts"]), "\(name.sorted())")
         for (place, text) in [
             ("figures", "brume_"), ("log", "figures over HTTP"), ("schema", "ENCRYPTED STRING"),
-            ("errors", "no such zone"),
+            ("errors", "no such zone"), ("errors", "the code is not the other device's"),
+            ("memory of the restored server", "secret_text"), ("what a restore says", "is verified"),
             ("memory of the server", "secret_text"), ("statistics", "Records.Modify"), ("health", "serving"),
         ] {
             let parts = search.places[place] ?? []
@@ -108,7 +147,7 @@ struct CanaryTests {
             "the key of a root for one guest 2",
         ]
         #expect(names.isSuperset(of: keys + shared), "\(names.sorted())")
-        #expect(found.contains("a guest's value"))
+        #expect(found.isSuperset(of: ["a guest's value", "name of a device that was let in"]))
     }
 
     private func addAnswers(
