@@ -30,18 +30,23 @@ package struct RingAuthor: Sendable {
     package func next(
         after chain: RingChain, keys: RingKeyring, _ draft: RingDraft
     ) throws(EncryptionRefusal) -> RingChain {
+        var longer = chain
+        try longer.append(try entry(after: chain, keys: keys, draft), statements: statements)
+        return longer
+    }
+
+    /// The same entry alone, which the author may or may not make: what a reader of it makes of that is not asked.
+    package func entry(
+        after chain: RingChain, keys: RingKeyring, _ draft: RingDraft
+    ) throws(EncryptionRefusal) -> SignedRingEntry {
         let head = chain.head
         guard keys.headHash == head.hash else { throw .keyMissing }
         let handedOn = keys.keys.filter {
             keys.current == nil || $0.key == head.number || keys.unsharedNumbers.contains($0.key)
         }
-        var longer = chain
-        try longer.append(
-            try make(
-                ring: head.ring, number: head.number + 1, previousHash: head.hash, isPerZone: head.isPerZone,
-                hasPlainAssets: head.hasPlainAssets, earlier: handedOn, draft),
-            statements: statements)
-        return longer
+        return try make(
+            ring: head.ring, number: head.number + 1, previousHash: head.hash, isPerZone: head.isPerZone,
+            hasPlainAssets: head.hasPlainAssets, earlier: handedOn, draft)
     }
 
     private func make(

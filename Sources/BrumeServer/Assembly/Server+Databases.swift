@@ -28,6 +28,28 @@ extension Server {
         }
     }
 
+    /// Reads the entries of a ring, when they are durable; none where there is no ring.
+    ///
+    /// - Parameter root: Empty for the zone's own ring.
+    package func ringEntries(
+        of root: String, in zone: ZoneID, of id: DatabaseID,
+        done: @escaping @Sendable (Result<[SharedBytes], ServiceError>) -> Void
+    ) {
+        withDatabase(id) { shard, result in
+            switch result {
+            case .failure(let error): done(.failure(error))
+            case .success(let loaded):
+                let ring: KeyRing
+                do throws(ServiceError) { ring = try loaded.database.ring(of: zone, root: root) } catch {
+                    return done(.failure(error))
+                }
+                shard.gate.whenDurable(loaded.lastPosition, of: loaded) { error in
+                    done(error.map { .failure($0) } ?? .success(ring.entries))
+                }
+            }
+        }
+    }
+
     /// Deletes zones of a private database for a reason that no client can give. Its devices are told as for any
     /// deletion.
     ///

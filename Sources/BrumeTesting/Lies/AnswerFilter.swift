@@ -21,7 +21,10 @@ struct AnswerFilter: ~Copyable {
     private static let methods: Set<Method> = [
         .recordsModify, .recordsFetch, .recordsChanges, .recordsQuery, .databasesChanges, .statementsAppend,
         .statementsFetch, .ringsAppend, .ringsFetch, .ringsJoin, .ringsFetchStatements, .ringsListMisplaced,
+        .assetsUpload, .assetsDownload,
     ]
+    /// Those of them whose answers come in parts.
+    private static let streams: Set<Method> = [.assetsUpload, .assetsDownload]
 
     /// The device has sent bytes.
     mutating func sent(_ bytes: [UInt8]) {
@@ -73,9 +76,9 @@ struct AnswerFilter: ~Copyable {
         }
         var output: [UInt8] = []
         for (header, payload) in frames {
-            guard let answer = answer(header, payload), let call = calls.removeValue(forKey: header.stream),
-                let told = lie(call, answer)
-            else {
+            let call = calls[header.stream]
+            if header.isLast || header.type == .status { calls[header.stream] = nil }
+            guard let call, let answer = answer(header, payload, to: call), let told = lie(call, answer) else {
                 FrameWriter.append(
                     header.type, stream: header.stream, isLast: header.isLast, payload: payload, to: &output)
                 continue
@@ -83,6 +86,10 @@ struct AnswerFilter: ~Copyable {
             switch told {
             case .message(let payload):
                 FrameWriter.append(.message, stream: header.stream, isLast: true, payload: payload, to: &output)
+            case .parts(let messages):
+                for message in messages {
+                    FrameWriter.append(.message, stream: header.stream, payload: message, to: &output)
+                }
             case .failure(let error):
                 let status = coder.encodeStatus(CallStatus(error))
                 FrameWriter.append(.status, stream: header.stream, payload: status, to: &output)
@@ -91,10 +98,11 @@ struct AnswerFilter: ~Copyable {
         return output
     }
 
-    /// The answer that ends a call; nil for all other frames.
-    private func answer(_ header: FrameHeader, _ payload: [UInt8]) -> ServerAnswer? {
-        guard calls[header.stream] != nil else { return nil }
+    /// The answer that ends a call, or a part of it; nil for all other frames.
+    private func answer(_ header: FrameHeader, _ payload: [UInt8], to call: AnsweredCall) -> ServerAnswer? {
         switch header.type {
+        // Their end is a status.
+        case .message where Self.streams.contains(call.method): return header.isLast ? nil : .parts([payload])
         case .message: return header.isLast ? .message(payload) : nil
         case .status:
             let status = payload.withUnsafeBytes { try? coder.decodeStatus($0) }

@@ -46,10 +46,31 @@ enum FieldLie: Sendable {
     }
 }
 
+/// What a server makes of a record's stamp.
+enum StampLie: Sendable {
+    case flip(Int)
+    case removed
+    case other([UInt8])
+
+    /// Nil where the record does not have what the lie takes.
+    func told(_ stamp: [UInt8]) -> [UInt8]? {
+        switch self {
+        case .flip(let index):
+            guard stamp.indices.contains(index) else { return nil }
+            var stamp = stamp
+            stamp[index] ^= 1
+            return stamp
+        case .removed: return stamp.isEmpty ? nil : []
+        case .other(let other): return other
+        }
+    }
+}
+
 /// A record as a lying server answers with it.
 enum RecordLie {
     /// Numbers of `brume.v1.Record`.
     private static let (typeNumber, parentNumber): (UInt64, UInt64) = (2, 8)
+    private static let stampNumber = UInt64(StoredRecord.stampNumber)
     private static let fieldNumber = UInt64(StoredRecord.fieldsNumber)
 
     /// The record with other values in some fields: all else is as it was, byte for byte.
@@ -67,6 +88,13 @@ enum RecordLie {
     /// The record as one of another type.
     static func replacingType(_ type: String, of record: UnsafeRawBufferPointer) -> [UInt8] {
         WireEdit.replacing(record, number: typeNumber) { _ in .replaced(Array(type.utf8)) }
+    }
+
+    /// The record with another stamp, or with none.
+    static func replacingStamp(_ stamp: [UInt8], of record: UnsafeRawBufferPointer) -> [UInt8] {
+        var bytes = WireEdit.replacing(record, number: stampNumber) { _ in .left }
+        if !stamp.isEmpty { WireEdit.append(stamp, number: stampNumber, to: &bytes) }
+        return bytes
     }
 
     /// The record below another one.

@@ -15,6 +15,10 @@ enum KeysLie: Sendable {
     case strangersForNone
     /// Behind the genuine ones there is one of the server's own making.
     case strangersDevice
+    /// Behind the genuine ones up to this number there is one that somebody has made who may not.
+    case addition(after: UInt32)
+    /// There are these.
+    case these([SharedBytes])
 }
 
 /// A history of keys as one device is shown it.
@@ -48,6 +52,11 @@ final class ToldKeys: Sendable {
         case .strangersForNone:
             if page.last > 0 { return page }
             return (number == 0 ? [forged(1, nil)] : [], 1)
+        case .addition(let limit):
+            let items = genuine(upTo: limit)
+            let isEnd = number + UInt32(items.count) == limit
+            return (items + (isEnd ? [forged(limit + 1, nil)] : []), limit + 1)
+        case .these(let items): return (Array(items.dropFirst(Int(number))), UInt32(items.count))
         case .strangersDevice:
             let isEnd = number + UInt32(page.items.count) == page.last
             return (page.items + (isEnd ? [forged(page.last + 1, nil)] : []), page.last + 1)

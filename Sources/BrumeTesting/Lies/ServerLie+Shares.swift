@@ -65,6 +65,15 @@ extension ServerLie {
         ServerLie("keys of \(shared.text) are forked after \(number)", .keys(.apart(after: UInt32(number)), of: shared))
     }
 
+    /// What is shared has one more key than it has when the lie begins. A device has made it whose account may not,
+    /// since it only reads, or takes part no more.
+    ///
+    /// Nothing is encrypted or opened with that key: saves of encrypted values fail with
+    /// `accountTemporarilyUnavailable` where the device has to ask; what it has the keys of it reads.
+    public static func showsKeys(of shared: Shared, madeBy device: TestDevice) -> ServerLie {
+        ServerLie("\(shared.text) has a key of \(device.name)", .entry(by: device, of: shared))
+    }
+
     /// What is shared has keys that the server made in its owner's name. Those of another user it gives to the device's
     /// account, and beside them the owner's own keys are the server's, too.
     ///

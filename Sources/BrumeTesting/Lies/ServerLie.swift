@@ -21,9 +21,17 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         case record(CKRecord.ID, insteadOf: CKRecord.ID)
         /// A record below another one.
         case parent(String, of: CKRecord.ID)
+        case stamp(StampLie, of: CKRecord.ID)
+        /// The stamp of a record, as the server has it when the lie begins, on another one.
+        case copyStamp(from: CKRecord.ID, to: CKRecord.ID)
+        case file(FileLie, field: String, of: CKRecord.ID)
+        /// How much of each upload to a zone there is.
+        case uploads(byteCount: UInt64, zone: CKRecordZone.ID)
         /// Records that are to be encrypted anew.
         case misplaced([CKRecord.ID])
         case keys(KeysLie, of: Shared)
+        /// One more entry of a ring, which a device that may not has made.
+        case entry(by: TestDevice, of: Shared)
         case news(NewsLie, of: Shared)
         case joining(Shared)
         /// What a user has for keys beside those of a zone.

@@ -1,6 +1,7 @@
 internal import BrumeEncryption
 internal import BrumeKit
 internal import BrumeModel
+internal import BrumeRecord
 internal import BrumeServer
 
 /// A server that lies about what is encrypted.
@@ -44,11 +45,15 @@ extension TestServer {
             case .recordType(let type, let id): parts.append(.recordType(type, of: id))
             case .parent(let parent, let id): parts.append(.parent(parent, of: id))
             case .misplaced(let ids): parts.append(.misplaced(ids))
+            case .stamp(let lie, let id): parts.append(.stamp(lie, of: id))
+            case .copyStamp(let source, let target):
+                let record = try await shownRecord(source, in: account)
+                parts.append(.stamp(.other(record.record.system.stamp), of: target))
+            case .file(let lie, let field, let id): parts.append(.file(lie, field: field, of: id))
+            case .uploads(let byteCount, let zone):
+                parts.append(.uploads(byteCount: byteCount, zone: ToldRing(zone)))
             case .record(let other, let id):
-                guard let record = try await storedRecord(other, in: try privateDatabase(of: account.name)) else {
-                    throw TestServerError("\(account.name) has no record \(other.recordName) that a lie could show")
-                }
-                parts.append(.record(record.bytes, insteadOf: id))
+                parts.append(.record(try await shownRecord(other, in: account).bytes, insteadOf: id))
             case .keys(let keys, let shared):
                 let ring = ToldRing(shared)
                 let owner = strangers(ring.isOwn ? user : ring.owner)
@@ -63,6 +68,12 @@ extension TestServer {
                 guard case .strangers = keys, !ring.isOwn else { continue }
                 let owners = ToldKeys(.strangers) { number, _ in owner.statement(number) }
                 parts.append(.userKeys(owners, user: ring.owner, zone: ToldRing(shared.zoneID)))
+            case .entry(let author, let shared):
+                let ring = ToldRing(shared)
+                let made = try await forbiddenEntry(of: ring, owner: ring.isOwn ? user : ring.owner, by: author)
+                parts.append(.keys(ToldKeys(.addition(after: made.number - 1)) { _, _ in made.bytes }, of: ring))
+                let statements = ToldKeys(.these(made.statements)) { _, _ in made.bytes }
+                parts.append(.userKeys(statements, user: made.author, zone: ToldRing(shared.zoneID)))
             case .news(let news, let shared):
                 let guest = if case .guest(let guest, _) = news { guest } else { user }
                 parts.append(.news(ToldNews(lie: news, strangers: strangers(guest)), of: ToldRing(shared)))
@@ -107,6 +118,13 @@ extension TestServer {
     private func statements(of account: String) async throws -> [SignedStatement] {
         let stored = try await contents(try privateDatabase(of: account)).statements
         return stored.compactMap { try? SignedStatement($0.array) }
+    }
+
+    private func shownRecord(
+        _ id: CKRecord.ID, in account: TestAccount
+    ) async throws -> (record: Record, bytes: [UInt8]) {
+        if let record = try await storedRecord(id, in: try privateDatabase(of: account.name)) { return record }
+        throw TestServerError("\(account.name) has no record \(id.recordName) that a lie could show")
     }
 
     private func storedValue(_ key: String, of id: CKRecord.ID, in account: String) async throws -> FieldValue {

@@ -7,12 +7,16 @@ internal import BrumeRecord
 enum ServerAnswer {
     case message([UInt8])
     case failure(ServiceError)
+    /// Messages after which more may come.
+    case parts([[UInt8]])
 }
 
 /// A call of a device whose answer is on its way.
 struct AnsweredCall {
     let method: Method
     let request: [UInt8]
+    /// What was seen of a content that comes in parts.
+    let content = SeenContent()
 }
 
 /// A lie as it is told to one device.
@@ -21,7 +25,10 @@ struct ToldLie: Sendable {
         case field(FieldLie, of: CKRecord.ID)
         case recordType(String, of: CKRecord.ID)
         case parent(String, of: CKRecord.ID)
+        case stamp(StampLie, of: CKRecord.ID)
         case record([UInt8], insteadOf: CKRecord.ID)
+        case file(FileLie, field: String, of: CKRecord.ID)
+        case uploads(byteCount: UInt64, zone: ToldRing)
         case misplaced([CKRecord.ID])
         case keys(ToldKeys, of: ToldRing)
         case news(ToldNews, of: ToldRing)
@@ -61,6 +68,12 @@ struct ToldLie: Sendable {
             try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingType(type, of: bytes) }
         case .parent(let parent, let id):
             try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingParent(parent, of: bytes) }
+        case .stamp(let lie, let id):
+            try toldRecord(id, answer, to: call) { record, bytes in
+                lie.told(record.system.stamp).map { RecordLie.replacingStamp($0, of: bytes) }
+            }
+        case .file(let lie, let field, let id): try toldFile(lie, field, of: id, answer, to: call)
+        case .uploads(let byteCount, let zone): try toldUpload(byteCount, to: zone, answer, to: call)
         case .record(let other, let id): try toldRecord(id, answer, to: call) { _, _ in other }
         case .misplaced(let ids): try toldMisplaced(ids, to: call)
         case .keys(let keys, let ring): try toldRing(keys, ring, answer, to: call)

@@ -52,16 +52,29 @@ extension TestServer {
     }
 
     func contents(_ id: DatabaseID) async throws -> DatabaseContents {
+        try await read { server, done in server.contents(of: id, done: done) }
+    }
+
+    /// The entries of a ring, the first in front.
+    ///
+    /// - Parameter root: Empty for the zone's own ring.
+    func ringEntries(of root: String, in zone: String, _ id: DatabaseID) async throws -> [SharedBytes] {
+        try await read { server, done in server.ringEntries(of: root, in: ZoneID(name: zone), of: id, done: done) }
+    }
+
+    private func read<Value: Sendable>(
+        _ body: (Server, _ done: @escaping @Sendable (Result<Value, ServiceError>) -> Void) -> Void
+    ) async throws -> Value {
         let result = try await withCheckedThrowingContinuation {
-            (continuation: CheckedContinuation<Result<DatabaseContents, ServiceError>, any Error>) in
+            (continuation: CheckedContinuation<Result<Value, ServiceError>, any Error>) in
             do {
-                try withServer { server in server.contents(of: id) { continuation.resume(returning: $0) } }
+                try withServer { server in body(server) { continuation.resume(returning: $0) } }
             } catch {
                 continuation.resume(throwing: error)
             }
         }
         switch result {
-        case .success(let contents): return contents
+        case .success(let value): return value
         case .failure(let error): throw TestServerError("the database can't be read: \(error.message)")
         }
     }

@@ -21,13 +21,16 @@ struct LiedShare {
     private let share: CKRecord.ID
     private let zone = CKRecordZone(zoneName: "Lists")
 
-    /// - Parameter isBobIn: Whether Bob has the share's keys when the body begins, or an account with keys alone.
+    /// - Parameters:
+    ///   - isBobIn: Whether Bob has the share's keys when the body begins, or an account with keys alone.
+    ///   - permission: What Eve may do once she takes part.
     static func run(
-        _ kind: Kind, isBobIn: Bool = true, _ body: (LiedShare) async throws -> Void
+        _ kind: Kind, isBobIn: Bool = true, eveMay permission: CKShare.ParticipantPermission = .readWrite,
+        _ body: (LiedShare) async throws -> Void
     ) async throws {
         try await TestServer.run { server in
             let made = try LiedShare(kind, server, try server.device(of: "ada"), try server.device(of: "bob"))
-            try await made.shareNow()
+            try await made.shareNow(eveMay: permission)
             _ = try await made.bob.container.recoveryCode()
             _ = try await made.eve.container.recoveryCode()
             if isBobIn {
@@ -45,7 +48,7 @@ struct LiedShare {
         share = CKRecord.ID(recordName: name, zoneID: zone.zoneID)
     }
 
-    private func shareNow() async throws {
+    private func shareNow(eveMay permission: CKShare.ParticipantPermission) async throws {
         let database = ada.privateCloudDatabase
         _ = try await database.save(zone)
         let root = record("root", for: ada)
@@ -53,9 +56,9 @@ struct LiedShare {
             kind == .zone
             ? CKShare(recordZoneID: zone.zoneID) : CKShare(rootRecord: root, shareID: self.share)
         // The link of a share for everybody opens its keys by itself.
-        for guest in [bob, eve] {
+        for (guest, permission) in [(bob, .readWrite), (eve, permission)] {
             let participant = try await ada.container.shareParticipant(forUserRecordID: user(guest))
-            participant.permission = .readWrite
+            participant.permission = permission
             share.addParticipant(participant)
         }
         _ = try await database.modifyRecords(saving: [root, share], deleting: [])
@@ -114,6 +117,14 @@ struct LiedShare {
     func takeIn(_ device: TestDevice) async throws {
         try await accept(by: device)
         try await handOut()
+    }
+
+    /// Ada takes somebody out of the share.
+    func remove(_ device: TestDevice) async throws {
+        let shown = try await handOut()
+        let participant = shown.participants.first { $0.userIdentity.userRecordID == user(device) }
+        shown.removeParticipant(try #require(participant))
+        try await ada.privateCloudDatabase.save(shown)
     }
 
     /// Somebody leaves by themselves.

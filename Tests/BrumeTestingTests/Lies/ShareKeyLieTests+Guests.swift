@@ -129,10 +129,7 @@ extension ShareKeyLieTests {
             try await share.takeIn(share.eve)
             let lie = try await share.server.lie(
                 .hidesDepartures(of: share.shared(for: share.ada)), to: share.ada)
-            let shown = try await share.handOut()
-            let bob = shown.participants.first { $0.userIdentity.userRecordID == share.user(share.bob) }
-            shown.removeParticipant(try #require(bob))
-            try await share.ada.privateCloudDatabase.save(shown)
+            try await share.remove(share.bob)
             try await share.isWhole(by: [share.ada, share.eve])
             lie.remove()
             try await share.isWhole(by: [share.ada, share.eve])
@@ -153,6 +150,30 @@ extension ShareKeyLieTests {
             try await share.isRead(by: share.eve)
             lie.remove()
             try await share.isWhole(by: [share.eve, share.ada])
+        }
+    }
+
+    @Test(
+        "that a reader has made, or somebody who takes part no more, open nothing and encrypt nothing",
+        arguments: LiedShare.Kind.allCases, [CKShare.ParticipantPermission.readOnly, .readWrite])
+    func forbidden(kind: LiedShare.Kind, permission: CKShare.ParticipantPermission) async throws {
+        try await LiedShare.run(kind, eveMay: permission) { share in
+            try await share.takeIn(share.eve)
+            try await share.isRead(by: share.eve)
+            if permission == .readWrite { try await share.remove(share.eve) }
+            let lie = try await share.server.lie(
+                .showsKeys(of: share.shared(for: share.bob), madeBy: share.eve), to: share.bob)
+            try await share.newKey()
+            try await share.isClosed("later", by: share.bob)
+            await share.cannotSave(by: share.bob, afterAttempts: 1)
+            try await share.isRead(by: share.bob)
+            lie.remove()
+            try await share.isWhole(["root", "item", "later"], by: [share.ada, try share.bob.relaunched()])
+            // Those who may make keys are no lie.
+            await #expect(throws: TestServerError.self) {
+                try await share.server.lie(
+                    .showsKeys(of: share.shared(for: share.bob), madeBy: share.ada), to: share.bob)
+            }
         }
     }
 
