@@ -120,6 +120,79 @@ import Testing
             } == .damaged)
     }
 
+    /// What a message with one byte flipped may be refused with, byte for byte.
+    ///
+    /// - Parameter parts: What comes after format and suite: how many bytes each part has after its length, and why
+    ///   another one is refused.
+    private func refusals(
+        _ label: Label, _ parts: [(byteCount: Int, refusals: Set<EncryptionRefusal>)]
+    ) -> [Set<EncryptionRefusal>] {
+        let head = [Set<EncryptionRefusal>](repeating: [.damaged], count: 4 + label.text.utf8.count)
+        return parts.reduce(into: head + [[.newer], [.newer]]) { refusals, part in
+            refusals += [Set](repeating: [.damaged], count: 4)
+            refusals += [Set](repeating: part.refusals, count: part.byteCount)
+        }
+    }
+
+    /// Every byte of a message counts, and so does its end.
+    private func expect(
+        _ refusals: [Set<EncryptionRefusal>], of message: [UInt8], sourceLocation: SourceLocation = #_sourceLocation,
+        _ take: ([UInt8]) throws -> Void
+    ) {
+        #expect(refusal { try take(message) } == nil, sourceLocation: sourceLocation)
+        #expect(refusals.count == message.count, sourceLocation: sourceLocation)
+        for (index, (other, expected)) in zip(message.flipped, refusals).enumerated() {
+            let found = refusal { try take(other) }
+            #expect(
+                found.map(expected.contains) == true, "byte \(index): \(String(describing: found))",
+                sourceLocation: sourceLocation)
+        }
+        for other in message.cutAndContinued {
+            #expect(
+                refusal { try take(other) } == .damaged, "\(other.count) bytes", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("each message with any byte flipped, cut or continued is refused by name")
+    func everyByte() throws {
+        let new = newDevice()
+        let commitment = try #require(new.commitment)
+        let old = try enrolling(commitment)
+        let offer = try #require(old.offer)
+        var answered = new
+        let (opening, code) = try answered.take(offer: offer)
+        // What the new device has promised shows when it opens it; what it was offered, in the codes.
+        expect(refusals(.enrolment1, [(32, [.damaged])]), of: commitment) { other in
+            var (old, new) = (try enrolling(other), new)
+            try old.take(opening: try new.take(offer: try #require(old.offer)).opening)
+        }
+        // What is no signing key is told from what is another one.
+        let offered: [(Int, Set<EncryptionRefusal>)] = [
+            (32, [.wrongCode]), (32, [.damaged, .wrongCode]), (32, [.wrongCode]), (32, [.wrongCode]),
+        ]
+        expect(refusals(.enrolment2, offered), of: offer) { other in
+            var (old, new) = (old, new)
+            let (opening, code) = try new.take(offer: other)
+            try old.take(opening: opening)
+            _ = try old.typed(code)
+        }
+        expect(refusals(.enrolment3, Array(repeating: (32, [.damaged]), count: 3)), of: opening) { other in
+            var old = old
+            try old.take(opening: other)
+        }
+        var confirmed = old
+        try confirmed.take(opening: opening)
+        let shown = try confirmed.typed(code).code
+        let next = try ann.identity.adding(device: laptop.publicKeys, deviceName: "")
+        let done = try confirmed.done(statement: next.signed.statement)
+        try answered.typed(shown)
+        let statements = try known(ann.signed, next.signed)
+        expect(refusals(.enrolment4, [(32, [.brokenChain]), (64, [.badSignature])]), of: done) { other in
+            var new = answered
+            _ = try new.take(done: other, statements: statements)
+        }
+    }
+
     @Test("a second message of a kind ends it: it would be a second guess")
     func once() throws {
         var new = newDevice()

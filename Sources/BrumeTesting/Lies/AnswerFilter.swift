@@ -21,7 +21,7 @@ struct AnswerFilter: ~Copyable {
     private static let methods: Set<Method> = [
         .recordsModify, .recordsFetch, .recordsChanges, .recordsQuery, .databasesChanges, .statementsAppend,
         .statementsFetch, .ringsAppend, .ringsFetch, .ringsJoin, .ringsFetchStatements, .ringsListMisplaced,
-        .assetsUpload, .assetsDownload,
+        .enrolmentsFetch, .assetsUpload, .assetsDownload,
     ]
     /// Those of them whose answers come in parts.
     private static let streams: Set<Method> = [.assetsUpload, .assetsDownload]

@@ -37,6 +37,7 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         /// What a user has for keys beside those of a zone.
         case userKeys(KeysLie, user: String, zone: CKRecordZone.ID)
         case accountKeys(KeysLie)
+        case enrolment(EnrolmentLie, EnrolmentMessage)
         case staleKeys(zone: String)
         case zoneIsGone(String, CKDatabase.DatabaseChange.Deletion.Reason)
     }

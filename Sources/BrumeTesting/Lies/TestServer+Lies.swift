@@ -85,6 +85,7 @@ extension TestServer {
             case .accountKeys(let keys):
                 let stranger = strangers(user)
                 parts.append(.accountKeys(ToldKeys(keys) { number, _ in stranger.statement(number) }))
+            case .enrolment(let lie, let message): parts.append(.enrolment(lie, number: message.rawValue))
             case .staleKeys(let zone):
                 let refusal = ServiceError(
                     .accountTemporarilyUnavailable,

@@ -37,6 +37,7 @@ struct ToldLie: Sendable {
         /// The statements of a user beside the rings of a zone.
         case userKeys(ToldKeys, user: String, zone: ToldRing)
         case accountKeys(ToldKeys)
+        case enrolment(EnrolmentLie, number: Int)
         case zoneIsGone(ZoneID, ZoneDeletionReason)
     }
 
@@ -81,6 +82,7 @@ struct ToldLie: Sendable {
         case .joining(let ring): try toldJoining(ring, to: call)
         case .userKeys(let keys, let user, let zone): try toldStatements(keys, of: user, zone, answer, to: call)
         case .accountKeys(let keys): try toldStatements(keys, answer, to: call)
+        case .enrolment(let lie, let number): try toldEnrolments(lie, number, answer, to: call)
         case .zoneIsGone(let zone, let reason): try toldDeletion(of: zone, reason, answer, to: call)
         }
     }

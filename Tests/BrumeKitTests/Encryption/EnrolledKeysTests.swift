@@ -121,6 +121,30 @@ struct EnrolledKeysTests {
         #expect(try laptop.identityKeys() == phone.identityKeys())
     }
 
+    @Test("are not taken where a byte of what the other device said last is another one, or it was cut")
+    func changed() throws {
+        try phone.run(.identity)
+        let dialogue = try EnrolmentDialogue(of: desk, by: phone)
+        try phone.run(dialogue.adding)
+        let given = try dialogue.given(#require(try desk.last))
+        func expect(_ expected: AccountKeysFailure, with done: [UInt8]) throws {
+            let taking = GivenKeys(dialogue: given.dialogue, done: done, device: given.device)
+            #expect(try failure(laptop, .takeKeys(taking)) == expected, "\(done)")
+            #expect(try laptop.ownKeys == nil && laptop.identityKeys() == nil)
+        }
+        // The label, and then format and suite.
+        let label = 4 + "brume/1/enrol-4".utf8.count
+        for index in given.done.indices {
+            var done = given.done
+            done[index] ^= 1
+            try expect((label...label + 1).contains(index) ? .newer : .enrolmentBroken, with: done)
+            try expect(.enrolmentBroken, with: Array(given.done.prefix(index)))
+        }
+        try expect(.enrolmentBroken, with: given.done + [0])
+        try laptop.run(.takeKeys(given))
+        #expect(try laptop.identityKeys() == phone.identityKeys())
+    }
+
     @Test("are not those of a device that was removed again before they came")
     func removedMeanwhile() throws {
         try phone.run(.identity)
