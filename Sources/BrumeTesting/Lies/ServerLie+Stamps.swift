@@ -4,10 +4,11 @@ public import BrumeKit
 /// has put it.
 ///
 /// Values are read as ever. A stamp counts where something was encrypted in another tree than the one in which it is
-/// shown: what stands below a record that was moved into a share, until it was encrypted anew. With another stamp on a
-/// record that was moved, saves of values below it fail with `accountTemporarilyUnavailable`, and
-/// ``CKDatabase/reencryptRecords(in:)`` says the same of the records below it that it can't encrypt anew, as it does of
-/// a record with another stamp of its own.
+/// shown: what stands below a record that was moved into a share, until it was encrypted anew, and what an app moves
+/// there. With another stamp on the record that was moved, saves of values below it fail with
+/// `accountTemporarilyUnavailable`, and ``CKDatabase/reencryptRecords(in:)`` says the same of the records that it can't
+/// encrypt anew, as it does of a record with another stamp of its own. A record that moves below such a one without new
+/// values is saved, and those with whom the tree is shared read none of its values before it was encrypted anew.
 extension ServerLie {
     /// A byte of a record's stamp is another one.
     ///

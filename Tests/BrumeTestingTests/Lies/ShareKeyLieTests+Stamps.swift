@@ -8,7 +8,7 @@ extension ShareKeyLieTests {
     /// has seen none of that.
     private func laptop(after share: LiedShare) async throws -> TestDevice {
         let ada = share.ada
-        let records = ["moved", "below"].map { CKRecord(recordType: "Item", recordID: share.id($0, for: ada)) }
+        let records = ["moved", "below", "apart"].map { CKRecord(recordType: "Item", recordID: share.id($0, for: ada)) }
         for record in records { record.encryptedValues["text"] = "secret \(record.recordID.recordName)" }
         records[1].setParent(records[0])
         _ = try await ada.privateCloudDatabase.modifyRecords(saving: records, deleting: [])
@@ -52,6 +52,10 @@ extension ShareKeyLieTests {
                 new.encryptedValues["text"] = "secret new"
                 new.setParent(below)
                 #expect(await codeOfSave(new, by: device) == .accountTemporarilyUnavailable, "\(lie)")
+                let apart = try await share.fetched("apart", by: device)
+                apart.encryptedValues["text"] = "secret, too"
+                apart.setParent(moved)
+                #expect(await codeOfSave(apart, by: device) == .accountTemporarilyUnavailable, "\(lie)")
                 if device !== share.ada {
                     let done = try await device.privateCloudDatabase.reencryptRecords(in: moved.zoneID)
                     #expect(done.failures.mapValues(\.code) == [below: .accountTemporarilyUnavailable], "\(lie)")
@@ -60,6 +64,28 @@ extension ShareKeyLieTests {
             }
             #expect(try await share.server.dump(of: "ada", showing: .changeTags) == before, "nothing is saved")
             try await isReencrypted(share, by: try laptop.relaunched())
+        }
+    }
+
+    @Test("encrypt nothing of what an app moves below a record without its stamp, until it has its own")
+    func moving() async throws {
+        try await LiedShare.run(.record) { share in
+            let laptop = try await laptop(after: share)
+            let (moved, apart) = (share.id("moved", for: laptop), share.id("apart", for: laptop))
+            let lie = try await share.server.lie(.removesStamp(of: moved), to: laptop)
+            let seen = try await share.fetched("apart", by: laptop)
+            seen.setParent(moved)
+            try await laptop.privateCloudDatabase.save(seen)
+            try await share.isRead("apart", by: laptop)
+            try await share.isClosed("apart", by: share.bob)
+            let done = try await laptop.privateCloudDatabase.reencryptRecords(in: moved.zoneID)
+            #expect(done.failures[apart]?.code == .accountTemporarilyUnavailable)
+            try await share.isClosed("apart", by: share.bob)
+            lie.remove()
+            let truth = try await laptop.privateCloudDatabase.reencryptRecords(in: moved.zoneID)
+            #expect(truth.count == 2 && truth.failures.isEmpty)
+            try await share.isRead("apart", by: share.bob)
+            try await share.isWhole(["root", "item", "moved", "below", "apart"], by: [laptop, share.ada, share.bob])
         }
     }
 
