@@ -1,7 +1,7 @@
 internal import BrumeLock
 internal import Foundation
 
-/// Posts `CKAccountChanged` for a container, on a queue of its own: who observes it may call the container, and hold
+/// Posts `CKAccountChanged` and `CKEncryptionDevicesChanged` for a container, on a queue of its own: who observes it may call the container, and hold
 /// locks while it signs in.
 final class AccountAnnouncer: Sendable {
     /// One for the process, so that changes are told in their order.
@@ -43,9 +43,16 @@ final class AccountAnnouncer: Sendable {
     /// The account of the container changed, or what can be done with it.
     func announce(_ change: Change) {
         for follower in state.withLock({ Array($0.followers.values) }) { follower(change) }
+        post(.CKAccountChanged)
+    }
+
+    /// The account's encryption keys have other devices, or another recovery code.
+    func announceDevices() { post(.CKEncryptionDevicesChanged) }
+
+    private func post(_ name: Notification.Name) {
         Self.queue.async { [self] in
             guard let container = state.withLock({ $0.container.container }) else { return }
-            NotificationCenter.default.post(name: .CKAccountChanged, object: container)
+            NotificationCenter.default.post(name: name, object: container)
         }
     }
 }

@@ -58,6 +58,9 @@ final class AccountBinding: Sendable {
             configuration: configuration, transport: transport, registry: registry, announcer: announcer)
     }
 
+    /// The account's keys have other devices, or another code.
+    func announceDevices() { announcer.announceDevices() }
+
     /// Whether the container has another account now, or none.
     var isEnded: Bool { state.withLock { $0.isEnded } }
 

@@ -2,7 +2,7 @@ import BrumeKit
 import BrumeLock
 import Foundation
 
-/// The `CKAccountChanged` notifications of a container, from now on.
+/// The notifications of a container, from now on: `CKAccountChanged`, or others that come with it in order.
 final class AccountChanges: Sendable {
     private let posts: AsyncStream<Void>
     private let counter = Counter()
@@ -13,11 +13,11 @@ final class AccountChanges: Sendable {
         let count = Lock(0)
     }
 
-    init(of container: CKContainer) {
+    init(of container: CKContainer, _ name: Notification.Name = .CKAccountChanged) {
         let (posts, report) = AsyncStream<Void>.makeStream()
         self.posts = posts
         observer = NotificationCenter.default.addObserver(
-            forName: .CKAccountChanged, object: container, queue: nil
+            forName: name, object: container, queue: nil
         ) { [counter] _ in
             counter.count.withLock { $0 += 1 }
             report.yield()

@@ -16,7 +16,14 @@ final class AccountKeys: Sendable {
         var isEnded = false
         /// Counts the app's operations: what one of them was not able to do may be possible after it.
         var operations: UInt64 = 0
+        /// Who was known to have the account's keys when something last looked; nil before that.
+        var listed: ListedDevices?
+        /// When something last looked, by the container's clock.
+        var lookedMilliseconds: UInt64 = 0
     }
+
+    /// How long what is in memory is used before something looks whether the account has other devices by now.
+    static let lookAgainMilliseconds: UInt64 = 600_000
 
     private let driver: AccountKeysDriver
     private let state = Lock(State())
@@ -46,7 +53,10 @@ final class AccountKeys: Sendable {
     }
 
     private func identity(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Identity? {
-        if let identity = remembered { return identity }
+        if let identity = remembered {
+            lookAgainIfDue(for: account)
+            return identity
+        }
         return try await turns.run { () async throws(CKError) in
             // Another operation may have found it meanwhile.
             if let identity = remembered { return identity }
@@ -55,6 +65,22 @@ final class AccountKeys: Sendable {
             case .notSetUp: return nil
             case .noKeys(let absence, _): throw AccountKeysFailure.noKeys(absence).error
             case .conflict: throw AccountKeysFailure.conflict.error
+            }
+        }
+    }
+
+    /// Looks behind what uses the identity, whose values don't wait for that.
+    private func lookAgainIfDue(for account: AccountBinding) {
+        let now = account.configuration.clock.nowMilliseconds
+        let isDue = state.withLock { state in
+            guard now >= state.lookedMilliseconds &+ Self.lookAgainMilliseconds else { return false }
+            state.lookedMilliseconds = now
+            return true
+        }
+        if !isDue { return }
+        Task(priority: .background) {
+            _ = try? await turns.run { () async throws(CKError) in
+                try await perform(.look, for: account, isForValues: true)
             }
         }
     }
@@ -114,6 +140,15 @@ final class AccountKeys: Sendable {
     ) async throws(CKError) -> Report {
         let generation = state.withLock { $0.generation }
         let end = try await driver.run(goal, for: account)
+        let now = account.configuration.clock.nowMilliseconds
+        let isNews = state.withLock { state in
+            guard !state.isEnded else { return false }
+            let before = state.listed ?? end.listed.before
+            (state.listed, state.lookedMilliseconds) = (end.listed.now, now)
+            // The first that is known of an account is no news.
+            return before != nil && before != end.listed.now
+        }
+        if isNews { account.announceDevices() }
         state.withLock { state in
             guard !state.isEnded else { return }
             // What another operation found before may not hold any more, whatever this one came to.

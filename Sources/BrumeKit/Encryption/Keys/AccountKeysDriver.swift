@@ -21,6 +21,8 @@ struct AccountKeysDriver: Sendable {
         let listedAs: PublicKeys?
         /// The device's own keys, where they are those.
         let device: KeyPairs?
+        /// Who was known to have the account's keys before, and who is now.
+        let listed: (before: ListedDevices?, now: ListedDevices?)
     }
 
     /// Where this device keeps an account's keys.
@@ -48,6 +50,7 @@ struct AccountKeysDriver: Sendable {
         _ started: Machine, over version: KeyFolder.Version, in folder: KeyFolder, for account: AccountBinding
     ) async throws(CKError) -> End? {
         var (machine, version) = (started, version)
+        let before = ListedDevices(started.kept.known)
         var action = machine.started()
         while true {
             switch action {
@@ -70,7 +73,8 @@ struct AccountKeysDriver: Sendable {
                 let kept = machine.kept
                 return End(
                     outcome: outcome, standing: machine.standing, listedAs: kept.listedAs,
-                    device: kept.device?.publicKeys == kept.listedAs ? kept.device : nil)
+                    device: kept.device?.publicKeys == kept.listedAs ? kept.device : nil,
+                    listed: (before, ListedDevices(kept.known)))
             }
         }
     }
