@@ -1,8 +1,8 @@
 internal import BrumeLock
 internal import Foundation
 
-/// Posts `CKAccountChanged` and `CKEncryptionDevicesChanged` for a container, on a queue of its own: who observes it may call the container, and hold
-/// locks while it signs in.
+/// Posts `CKAccountChanged` and `CKEncryptionDevicesChanged` for a container, on a queue of its own: who observes them
+/// may call the container, and hold locks while it signs in.
 final class AccountAnnouncer: Sendable {
     /// One for the process, so that changes are told in their order.
     private static let queue = DispatchQueue(label: "brume.account-changes")

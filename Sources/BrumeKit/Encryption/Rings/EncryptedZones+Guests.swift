@@ -63,8 +63,7 @@ extension EncryptedZones {
     /// - Parameters:
     ///   - participants: As the server has just said; nil where it did not.
     ///   - isPrivate: Whether it is shared with those alone who are invited, by the same: then no link opens the keys.
-    ///   - looksForLinks: Whether the server is asked, too, where it was not within ten seconds: another device may have
-    ///     made other links.
+    ///   - looksForLinks: Whether the server is asked in any case: another device may have made other links.
     /// - Throws: The same.
     func takeIn(
         _ ring: ZoneRingID, _ participants: Set<String>?, isPrivate: Bool = false, looksForLinks: Bool = false,

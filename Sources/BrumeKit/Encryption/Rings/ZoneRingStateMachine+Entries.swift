@@ -273,8 +273,8 @@ extension ZoneRingStateMachine {
     private var author: RingAuthor { RingAuthor(user: user, identity: identity.keys, statements: statements) }
 
     /// The statements that a server may lack to which an entry goes: those of who comes in with it, or has other keys
-    /// than in the one before. As many as a request has room for, and no newer ones than the entry names: a server takes
-    /// none to keys that it knows to be replaced.
+    /// than in the one before. As many as a request has room for, and no newer ones than the entry names: a server
+    /// takes none to keys that it knows to be replaced.
     func statements(of entry: RingEntry, behind before: RingEntry?) -> [SharedBytes] {
         var all: [SharedBytes] = []
         for member in entry.members where member.role != .owner {
