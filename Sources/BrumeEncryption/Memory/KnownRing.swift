@@ -105,42 +105,62 @@ package struct KnownRing: Sendable {
         return .joined
     }
 
-    /// Takes the branch that a server shows in the place of the known one, which ends: whoever sees that its last entry
-    /// lists a link which the owner has handed out asks for it.
+    /// Takes the branch that a server shows in the place of the known one, which ends: a person has come by a link that
+    /// an entry of the owner's lists, behind where the two went apart.
+    ///
+    /// That a link is listed proves nothing by itself: whoever may make entries can list the keys of any. So the entry
+    /// has to be signed with the owner's newest keys, which no device has that was removed.
     ///
     /// - Parameter shown: All entries of the branch, from the first on.
-    /// - Returns: Whether it is taken: not where somebody is in it who has gone from the known one, or with older keys
-    ///   than there, nor where too many branches have ended.
+    /// - Returns: Whether it is taken: not where there is no such entry, where from it on somebody is a member who has
+    ///   gone from the known branch, or with older keys than there, nor where the owner has ended the branch, or too
+    ///   many have ended.
     /// - Throws: Where it does not hold.
     package mutating func follow(
-        _ shown: [SignedRingEntry], statements: StatementDirectory
+        _ shown: [SignedRingEntry], by link: LinkSecret, statements: StatementDirectory
     ) throws(EncryptionRefusal) -> Bool {
-        let ring = chain.head.ring
-        let branch = try Self.chain(shown, of: ring, statements: statements)
-        let (known, head) = (chain.head, branch.head)
-        let former = Set(chain.entries.flatMap(\.entry.members).map(\.user)).filter { known.member(named: $0) == nil }
-        guard endedBranches.count < Limits.endedBranches, !head.members.contains(where: { former.contains($0.user) }),
-            known.members.allSatisfy({ member in
-                head.member(named: member.user) == nil
-                    || Self.isNoOlder(head, than: known, for: member.user, statements)
+        let known = chain.head
+        let branch = try Self.chain(shown, of: known.ring, statements: statements)
+        guard endedBranches.count < Limits.endedBranches,
+            let apart = zip(chain.entries, shown).enumerated().first(where: { $1.0.entry.hash != $1.1.entry.hash })?.0,
+            let listing = shown[apart...].firstIndex(where: { signed in
+                Self.isOfOwnersNewestKeys(signed.entry, statements) && signed.entry.invitation(of: link) != nil
             })
         else { return false }
+        let all = ([chain] + endedBranches).flatMap(\.entries).map(\.entry)
+        let ended = Set(endedBranches.flatMap(\.entries).map(\.entry.hash) + all.map(\.otherBranch))
+        let former = Set(all.flatMap(\.members).map(\.user)).filter { known.member(named: $0) == nil }
+        let isSound = shown[listing...].allSatisfy { signed in
+            signed.entry.members.allSatisfy { member in
+                !former.contains(member.user)
+                    && (known.member(named: member.user) == nil
+                        || Self.isNoOlder(signed.entry, than: known, for: member.user, statements))
+            }
+        }
+        if !isSound || shown[apart...].contains(where: { ended.contains($0.entry.hash) }) { return false }
         endedBranches.append(chain)
         chain = branch
         return true
     }
 
-    /// Whether an entry names no older keys of somebody than another one.
+    /// Whether the owner has made an entry, with the newest keys that are known of them.
+    private static func isOfOwnersNewestKeys(_ entry: RingEntry, _ statements: StatementDirectory) -> Bool {
+        let place = entry.ring.place
+        guard entry.author.hasBytes(of: place.owner), let owner = entry.member(named: place.owner) else { return false }
+        return statements.standing(of: owner.user, hash: owner.statementHash, in: place)?.hasNewestKeys == true
+    }
+
+    /// Whether an entry names no older keys of somebody than another one, by the same chain of statements.
     private static func isNoOlder(
         _ entry: RingEntry, than other: RingEntry, for user: String, _ statements: StatementDirectory
     ) -> Bool {
-        func keys(_ entry: RingEntry) -> (index: Int, keys: PublicKeys)? {
+        func keys(_ entry: RingEntry) -> (first: [UInt8], index: Int, keys: PublicKeys)? {
             guard let member = entry.member(named: user) else { return nil }
             return statements.find(user, hash: member.statementHash, in: entry.ring.place).map {
-                ($0.location.index, $0.keys)
+                ($0.location.first, $0.location.index, $0.keys)
             }
         }
-        guard let now = keys(entry), let then = keys(other) else { return false }
+        guard let now = keys(entry), let then = keys(other), now.first == then.first else { return false }
         return now.index >= then.index || now.keys == then.keys
     }
 

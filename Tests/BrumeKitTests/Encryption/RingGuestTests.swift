@@ -401,6 +401,20 @@ struct RingGuestTests {
         }
     }
 
+    @Test("goes on where a member who is asked for again has keys that the owner's device has not heard of")
+    func unheardGuest() throws {
+        try takeIn(bob)
+        let entries = desk.entries
+        try takeIn(eve)
+        try bob.run(.read)
+        (desk.entries, desk.statements[eve.user]) = (entries, nil)
+        // Another device of hers finds a ring without her, and asks.
+        try eve.replaceKeys()
+        try eve.other().run(.join(nil))
+        let after = try #require(try ada.sealed("after"))
+        for device in [ada, bob] { #expect(try device.opened(after) == "after") }
+    }
+
     @Test("is boxed to keys of a member of which a restored server has not heard, by whoever has")
     func unheardKeys() throws {
         try takeIn(bob)

@@ -95,16 +95,18 @@ extension CKDatabase {
         }
         var lookCount = 0
         for ring in shared.filter(zones.isInUse).sorted(by: { $0.isBefore($1) }) {
-            var share = shares[zones.trees(ring).share(of: ring.root) ?? ""]
-            // What a restored server shows is older than what it has shown, and says nothing of who has left.
-            if let shown = share, !zones.isNewest(shown.changedMilliseconds, ofShareOf: ring) { share = nil }
+            let shown = shares[zones.trees(ring).share(of: ring.root) ?? ""]
             let isDue = !zones.hasLookedLately(ring, for: account)
+            // What a restored server shows is older than what it has shown, and says nothing of who has left.
+            let isOld = shown.map { !zones.isNewest($0.changedMilliseconds, ofShareOf: ring) } ?? false
+            if isOld, !isDue { continue }
+            let share = isOld ? nil : shown
             if share == nil || isDue { lookCount += 1 }
             // The shares of many roots come with them, and say where somebody waits.
             if share == nil, lookCount > EncryptedZones.guestLooksMax { continue }
             do throws(CKError) {
                 try await zones.takeIn(
-                    ring, share?.participants, isPrivate: share?.isPrivate ?? false,
+                    ring, share?.participants, isPrivate: shown?.isPrivate ?? false,
                     looksForLinks: isDue && lookCount <= EncryptedZones.guestLooksMax, for: account, options)
             } catch {
                 if error.keepsFromAsking { throw error }

@@ -162,11 +162,12 @@ final class EncryptedZones: Sendable {
     func look(
         _ look: ZoneRingDriver.Look, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> RingKeys? {
-        guard let found = try await driver.run(look, for: account, options) else { return nil }
         if look.asksServer {
+            // Also where that comes to nothing: what is shown then is no less to fetch.
             let now = account.configuration.clock.nowMilliseconds
             state.withLock { $0.lookedMilliseconds[look.ring] = now }
         }
+        guard let found = try await driver.run(look, for: account, options) else { return nil }
         if let zone = found.zone { _ = remember(zone, look.ring.zones) }
         return remember(found.keys, look.ring)
     }

@@ -20,6 +20,8 @@ struct RingKeys: Sendable {
     let isMember: Bool
     /// Whether new values may take the newest key: it is here, and nobody has it who is out.
     let isForWriting: Bool
+    /// The number of the zone's key from which on a tree's ring hands on none from while the tree was private.
+    private let firstZoneKeyNumber: UInt32
     /// The ring's, those of branches that its owner ended, whose numbers are those of other keys, and what a link
     /// opens.
     private let keyrings: [RingKeyring]
@@ -32,6 +34,7 @@ struct RingKeys: Sendable {
         encryptsAssets = !head.hasPlainAssets
         isPlainGenuine = known.chain.entries[0].entry.namesKeys(of: identity)
         newest = head.number
+        firstZoneKeyNumber = known.chain.entries[0].entry.zoneKeyNumber
         entryHash = head.hash
         let member = head.member(named: identity.statement.scope.account)
         isMember = member.map { identity.chain.statement(of: $0.statementHash) != nil } ?? false
@@ -71,7 +74,8 @@ struct RingKeys: Sendable {
     /// Whether a value of the ring's own tree has a key that the ring does not hand on: one from while the tree was
     /// private, which was made after the ring had begun.
     func keepsFromGuests(_ header: ValueHeader) -> Bool {
-        ring.root != nil && header.kind == .isPrivate && ciphers(header).isEmpty
+        ring.root != nil && header.kind == .isPrivate && header.keyNumber >= firstZoneKeyNumber
+            && ciphers(header).isEmpty
     }
 
     /// What encrypts in a tree; nil where the newest key is missing here.

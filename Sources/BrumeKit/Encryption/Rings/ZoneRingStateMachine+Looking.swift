@@ -23,6 +23,12 @@ extension ZoneRingStateMachine {
                 need(guest.user, guest.statementHash)
             }
         }
+        // Whoever comes again to a restored server may have other keys than the entries that it lacks name.
+        let missing = (kept.known?.chain.entries ?? []).dropFirst(fetch.shown.count).flatMap(\.entry.members)
+        for guest in fetch.news.guests where missing.contains(where: { $0.user.hasBytes(of: guest.user) }) {
+            users.insert(guest.user)
+            hashes.insert(guest.statementHash)
+        }
         // In another's zone entries may name keys that the account had before it began anew.
         if isOwn || hashes.isDisjoint(with: ownHashes(fetch)) { users.remove(user) }
         return (users.sorted(), hashes)
@@ -71,8 +77,7 @@ extension ZoneRingStateMachine {
                 if case .accept = start.goal { return try accept(shown) }
                 // A guest can't ask the owner's devices what became of the branch: the person did, by a newer link.
                 guard case .join(let link?) = start.goal, !isOwn,
-                    shown.last?.entry.invitation(of: link.secret) != nil,
-                    try known.follow(shown, statements: statements)
+                    try known.follow(shown, by: link.secret, statements: statements)
                 else { return fail(.forked) }
                 kept.known = known
                 return keep(.proceed)
