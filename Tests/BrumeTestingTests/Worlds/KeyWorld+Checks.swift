@@ -96,7 +96,7 @@ extension KeyWorld {
                         member.allowed.contains(value) && expected[field] == value,
                         "\(member.device) reads \"\(value)\" in \(field) of \(name)")
                 }
-                guard member.isLetIn, isOwn || isGuestIn else { continue }
+                guard member.isLetIn, isOwn && !member.mayBeBehind || isGuestIn else { continue }
                 let reasons = seen[name]?.unreadableFields.description ?? "no record"
                 expect(read == expected, "\(member.device) reads \(read) of \(name), not \(expected): \(reasons)")
             }

@@ -22,7 +22,8 @@ extension KeyWorld {
             for member in members { new.allowed.formUnion(member.allowed) }
             try await known.device.letIn(new.device)
             // It may know keys from before a backup was restored.
-            if user == "ada", !backups.isEmpty { try await goOn(new) }
+            new.mayBeBehind = user == "ada" && !backups.isEmpty
+            if new.mayBeBehind { try await goOn(new) }
         }
     }
 
@@ -87,7 +88,7 @@ extension KeyWorld {
                 }
                 continue
             }
-            for member in members where member.isLetIn {
+            for member in members {
                 member.isLetIn = member.listedAs.map(listed.contains) ?? false
             }
         }

@@ -8,6 +8,7 @@ extension KeyWorld {
     func step() async throws {
         if !ada.contains(where: \.isLetIn) { await attempt(beginAnew(by: random.pick(ada)), isAlone: true) }
         if try await shown().isEmpty { try await makeRecords(by: hers) }
+        for member in ada where member.isLetIn && member.mayBeBehind { try await goOn(member) }
         if random.oneIn(12) {
             try await backUpOrRestore()
         } else if let action = action() {
@@ -110,7 +111,7 @@ extension KeyWorld {
             } else if let other {
                 note("  call \(index) \(moment):")
                 // Their calls are not the ones that are held.
-                if other.member !== action.member { await attempt(other, isAlone: false) }
+                if other.member !== action.member { await Task { await attempt(other, isAlone: false) }.value }
             }
             held.release()
         }
@@ -132,6 +133,7 @@ extension KeyWorld {
         try await allow()
         try await server.restore(random.pick(backups))
         count("restored")
+        for member in ada { member.mayBeBehind = true }
         for member in ada where member.isLetIn { try await goOn(member) }
         // Nobody may know any more that somebody has gone since.
         let share = try await share()
@@ -162,6 +164,7 @@ extension KeyWorld {
             count("accepted")
             try await look()
         }
+        member.mayBeBehind = false
     }
 
     /// Nothing comes between any more: everybody is let in, and reads and writes all that there is.

@@ -25,6 +25,8 @@ import Testing
         /// Whether the account has let it in, and as which device.
         var isLetIn = false
         var listedAs: CKContainer.EncryptionDevice.ID?
+        /// Whether it may know other keys than a restored server, about which nobody has decided yet.
+        var mayBeBehind = false
         /// The values that it may read.
         var allowed: Set<String> = []
         /// What its app has changed and not sent.
