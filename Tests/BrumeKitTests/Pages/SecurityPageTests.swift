@@ -14,7 +14,10 @@ struct SecurityPageTests {
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests.swift",
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Guests.swift",
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Moves.swift",
+            "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Stamps.swift",
         ],
+        "D": ["Tests/BrumeTestingTests/Lies/FileLieTests.swift"],
+        "M": ["Tests/BrumeTestingTests/Lies/EnrolmentLieTests.swift"],
         "L": ["Tests/BrumeKitTests/Encryption/LyingServerTests.swift"],
         "F": ["Tests/BrumeKitTests/Assets/EncryptedContentTests.swift"],
         "C": ["Tests/BrumeEncryptionTests/AssetCipherTests.swift"],
@@ -66,7 +69,7 @@ struct SecurityPageTests {
         )
         named["S", default: []].insert(
             "that a stranger made in the owner's name are taken by a device of the guest's that never had the link")
-        for letter in ["V", "Z", "A", "S"] {
+        for letter in ["V", "Z", "A", "S", "D", "M"] {
             for test in tests[letter] ?? [] where named[letter]?.contains(test) != true {
                 Issue.record("the page does not name: \(test)")
             }
