@@ -37,6 +37,27 @@ struct BackupTests {
         }
     }
 
+    @Test("bring back the accounts of their time, those too that an earlier backup lacked")
+    func accounts() async throws {
+        try await TestServer.run(accounts: ["ada"]) { server in
+            let first = try await server.backUp()
+            let ben = try server.device(of: "ben")
+            try await server.seed([note("n")], of: "ben")
+            let second = try await server.backUp()
+            try await server.restore(first)
+            #expect(await failure { try await ben.privateCloudDatabase.allRecordZones() }?.code == .notAuthenticated)
+            try await server.seed([note("m")], of: "ben")
+            try await server.restore(second)
+            let database = try server.device(of: "ben").privateCloudDatabase
+            #expect(try await database.record(for: note("n").recordID)["text"] == "text")
+            #expect(await failure { try await database.record(for: note("m").recordID) }?.code == .unknownItem)
+            try await server.seed([note("m")], of: "ben")
+            #expect(try await ben.privateCloudDatabase.record(for: note("m").recordID)["text"] == "text")
+            try await ben.privateCloudDatabase.save(note("k"))
+            #expect(server.isRunning)
+        }
+    }
+
     @Test("of another server are refused, and the server goes on")
     func others() async throws {
         try await TestServer.run { server in

@@ -55,13 +55,16 @@ extension CKContainer {
 
     /// Takes part in a share. From then on its zone is in ``sharedCloudDatabase``.
     ///
-    /// Accepting again succeeds. The container is that of the share: see ``CKShareMetadata/containerIdentifier``. On
-    /// Linux nothing hands the app a metadata: fetch it with ``shareMetadata(for:)``.
+    /// Accepting again succeeds, and is what a guest does with the share's newest link where saves of encrypted values
+    /// fail with `accountTemporarilyUnavailable` after the server was restored from a backup. The container is that of
+    /// the share: see ``CKShareMetadata/containerIdentifier``. On Linux nothing hands the app a metadata: fetch it with
+    /// ``shareMetadata(for:)``.
     ///
     /// - Returns: The share as the user sees it. The user is its ``CKShare/currentUserParticipant``, and its zone has
     ///   the owner's user record name.
     /// - Throws: `unknownItem` and `participantMayNeedVerification` as ``shareMetadata(for:)`` does; `invalidArguments`
-    ///   for the user's own share; `badContainer` for another container's; `tooManyParticipants` when the share is
+    ///   for the user's own share; `permissionFailure` where the link is of another owner than the server shows, or
+    ///   than this device knows; `badContainer` for another container's; `tooManyParticipants` when the share is
     ///   full; `limitExceeded` when the user has too many shared zones.
     @discardableResult
     public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {

@@ -39,7 +39,7 @@ public enum CallMethod: String, Hashable, Sendable {
 }
 
 extension CallMethod {
-    /// Whether it is about encryption keys alone, and no call that an app makes.
+    /// Whether it is about encryption keys alone: most of these the SDK makes by itself.
     var isAboutKeys: Bool {
         switch self {
         case .fetchEncryptionKeys, .modifyEncryptionKeys, .enrol: true

@@ -1,7 +1,8 @@
 public import BrumeKit
 
 /// Contents of files, as the server keeps them. Of encrypted ones these are chunks of 65,536 bytes each, which are a
-/// little longer than what they hold; a small file has one chunk.
+/// little longer than what they hold; a small file has one chunk. A device downloads nothing that it has in its cache:
+/// lie to one that has not fetched the file.
 extension ServerLie {
     /// The first two chunks of a file's content come in the wrong order. A content of one chunk is as it is.
     ///
@@ -49,8 +50,8 @@ extension ServerLie {
     /// The device sends what comes after these. The server takes no more and no less than it needs, so where it has
     /// another number the save fails with `invalidArguments`; where the file does not have as many bytes it fails with
     /// `internalError`. What the device sends once more is the same as before, and an upload of a file that changed
-    /// meanwhile fails with `assetFileModified`. So does, once, the next save of a file of which the server has kept
-    /// bytes in wrong places.
+    /// meanwhile fails with `assetFileModified`. Where the server has kept
+    /// bytes in wrong places, the next save of that file fails so once.
     public static func saysUploadsHave(byteCount: Int, in zoneID: CKRecordZone.ID) -> ServerLie {
         precondition(byteCount >= 0, "no upload has \(byteCount) bytes")
         return ServerLie(

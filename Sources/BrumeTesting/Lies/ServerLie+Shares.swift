@@ -65,8 +65,8 @@ extension ServerLie {
         ServerLie("keys of \(shared.text) are forked after \(number)", .keys(.apart(after: UInt32(number)), of: shared))
     }
 
-    /// What is shared has one more key than it has when the lie begins. A device has made it whose account may not,
-    /// since it only reads, or takes part no more.
+    /// What is shared has one more key than when the lie begins, made by a device whose account may not make any, since
+    /// it only reads, or takes part no more. Genuine keys that come later stay hidden.
     ///
     /// Nothing is encrypted or opened with that key: saves of encrypted values fail with
     /// `accountTemporarilyUnavailable` where the device has to ask; what it has the keys of it reads.

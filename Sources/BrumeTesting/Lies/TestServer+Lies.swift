@@ -20,8 +20,9 @@ extension TestServer {
     /// A lie that was never told is a mistake of the test, as any rule of ``script`` that never fires.
     ///
     /// - Returns: The rule of the ``script``: how often the lie was told, and its end.
-    /// - Throws: ``TestServerError`` when the server was stopped, for a device without an account, and where a value
-    ///   that the lie shows is not there.
+    /// - Throws: ``TestServerError`` when the server was stopped, for a device without an account, where a value
+    ///   that the lie shows is not there, and for ``ServerLie/showsKeys(of:madeBy:)`` where that device has no keys, or
+    ///   may make some.
     @discardableResult
     public func lie(_ lie: ServerLie, to device: TestDevice) async throws -> ScriptRule {
         guard let account = device.account else {

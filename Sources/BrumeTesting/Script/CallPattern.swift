@@ -21,8 +21,8 @@ public struct CallPattern: Sendable, CustomStringConvertible {
 
     private init(_ method: CallMethod?) { self.method = method }
 
-    /// Every call but the opening of a notification stream, and those that the SDK makes by itself about encryption
-    /// keys.
+    /// Every call but the opening of a notification stream, and those about encryption keys and enrolments, most of
+    /// which the SDK makes by itself: ``anyWithEncryptionKeys``.
     public static let any = CallPattern(nil)
     /// Every call but the opening of a notification stream.
     public static var anyWithEncryptionKeys: CallPattern {
@@ -69,7 +69,7 @@ public struct CallPattern: Sendable, CustomStringConvertible {
     /// Messages between a device that asks to be let in and one that lets it in.
     public static let enrol = CallPattern(.enrol)
 
-    /// Those that name the zone: of records, assets, changes, queries and zones.
+    /// Those that name the zone: of records, assets, changes, queries and zones. Calls about encryption keys name none.
     public func `in`(_ zone: CKRecordZone.ID) -> CallPattern {
         var pattern = self
         pattern.zone = zone.zoneName

@@ -1,47 +1,54 @@
 internal import BrumeSystem
+internal import Foundation
 
 /// Servers whose operator had to go back to a backup.
 extension TestServer {
-    /// What a server had at one moment. It goes with the server.
+    /// The data of a test server at one moment; removed when the server stops.
     public struct Backup: Sendable {
         fileprivate let path: String
-        fileprivate let accounts: Set<String>
+        fileprivate let accounts: [String: TestAccount]
     }
 
-    /// Keeps all that the server has now, as `brume backup` does. The server is started again for it: see
+    /// Makes a backup of all that the server has now, as `brume backup` does. The server is restarted for it: see
     /// ``restart()``.
     ///
     /// - Throws: ``TestServerError`` when the server was stopped, or the disk has no room.
     public func backUp() async throws -> Backup {
-        let accounts = accountNames
-        let path = try await restart { server in
+        try await restart { [self] server in
             let path = "\(server.folder.path)/backup-\(server.run)"
             try RunningServer.copyData(from: server.dataFolder, to: path)
-            return path
+            return Backup(path: path, accounts: knownAccounts)
         }
-        return Backup(path: path, accounts: accounts)
     }
 
     /// The server has what it had when the backup was made, and nothing of what came later: as after a disk was lost
-    /// and `brume restore` brought back what there was.
+    /// and `brume restore` brought back what there was. It is restarted for that: see ``restart()``.
     ///
-    /// Apps meet what their users would: change tokens of what is gone are `changeTokenExpired`, saves of versions that
-    /// the server does not have any more are `serverRecordChanged`, and what only devices have is sent by nobody unless
-    /// the app does it. Encryption keys that the backup lacks devices give back by themselves. Accounts that were made
-    /// after the backup are gone: their devices' calls fail with `notAuthenticated`. A backup can be used many times.
+    /// Apps meet what their users would. Change tokens of what is gone are `changeTokenExpired`; saves of a newer
+    /// version fail with `serverRecordChanged`, those of a record made since with `unknownItem`, and in a zone made
+    /// since with `zoneNotFound`. Nothing that only devices have is sent again unless the app does it.
     ///
-    /// - Throws: ``TestServerError`` for another server's backup, when the server was stopped, or the disk has no room.
+    /// Devices give back encryption keys that the backup lacks, each when it next asks for them. Where another device
+    /// has made others first, ``CKContainer/encryptionStatus()`` is `conflict`, or saves fail until
+    /// ``CKDatabase/acceptEncryptionKeys(of:)``; a guest opens the share's newest link.
+    ///
+    /// Accounts that were made after the backup are gone, and their devices' calls fail with `notAuthenticated`;
+    /// whether an account is signed in is as it was. The script is no part of a backup. One can be used many times.
+    ///
+    /// - Throws: ``TestServerError`` for another server's backup, when the server was stopped, or the disk has no room:
+    ///   then the server goes on with what it has.
     public func restore(_ backup: Backup) async throws {
         let isPredictable = options.isPredictable
-        try await restart { server in
+        try await restart { [self] server in
             guard backup.path.hasPrefix(server.folder.path + "/") else {
                 throw TestServerError("the backup is another test server's: restore it where backUp() made it")
             }
-            try FileSystem.removeTree(server.dataFolder)
+            let restored = "\(server.folder.path)/restored-\(server.run)"
             try RunningServer.copyData(
-                from: backup.path, to: server.dataFolder,
-                epoch: isPredictable ? server.run + 1 : .random(in: 1 ... .max))
+                from: backup.path, to: restored, epoch: isPredictable ? server.run + 1 : .random(in: 1 ... .max))
+            try FileSystem.removeTree(server.dataFolder)
+            try FileManager.default.moveItem(atPath: restored, toPath: server.dataFolder)
+            knownAccounts = backup.accounts
         }
-        forgetAccounts(but: backup.accounts)
     }
 }

@@ -11,7 +11,8 @@ extension TestServer {
     /// A call that the SDK sends again is there twice. What the kit itself does, such as ``seed(_:deleting:of:in:)``,
     /// is not there. The last 10,000 are kept.
     ///
-    /// - Parameter pattern: Which calls; by default all but the openings of notification streams.
+    /// - Parameter pattern: Which calls; by default all but the openings of notification streams, and
+    ///   but those about encryption keys.
     public func calls(_ pattern: CallPattern = .any) -> [LoggedCall] { script.log.calls(pattern) }
 
     /// Forgets the calls so far, so that a test sees those of its next step alone.

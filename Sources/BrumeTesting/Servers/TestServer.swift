@@ -136,7 +136,8 @@ public final class TestServer: Sendable {
     }
 
     /// Stops the server and starts it again with its data, on its port, as an update or a reboot of the machine would.
-    /// Devices reconnect by themselves; calls in flight end first.
+    /// Devices reconnect by themselves; calls in flight end first, those that a script holds with `serviceUnavailable`.
+    /// Enrolments under way are forgotten.
     ///
     /// - Throws: ``TestServerError`` when the server was stopped.
     public func restart() async throws {
@@ -216,7 +217,8 @@ public final class TestServer: Sendable {
     /// A new device of an account, which is made when there is none of that name. Each has a `CKContainer` and a state
     /// folder of its own: two devices of one account see each other's changes as two phones do.
     ///
-    /// - Parameter clock: What the schedules of a `CKSyncEngine` on the device go by; nil: the machine's clock.
+    /// - Parameter clock: What the device's SDK goes by: schedules of a `CKSyncEngine`, and how long it believes what
+    ///   it knows of encryption keys (ten seconds; of the account's devices ten minutes). Nil: the machine's clock.
     /// - Throws: ``TestServerError`` as ``account(_:)`` does.
     public func device(of name: String, clock: TestClock? = nil) throws -> TestDevice {
         try device(account: try account(name), clock: clock)
@@ -246,10 +248,14 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// The names of the accounts that the server has; others are made anew when they are asked for.
-    var accountNames: Set<String> { accounts.withLock { Set($0.keys) } }
-
-    func forgetAccounts(but names: Set<String>) { accounts.withLock { $0 = $0.filter { names.contains($0.key) } } }
+    /// The accounts that the server has, by their names; others are made anew when they are asked for.
+    var knownAccounts: [String: TestAccount] {
+        get { accounts.withLock { $0 } }
+        set {
+            accounts.withLock { $0 = newValue }
+            seedingDevices.withLock { $0 = $0.filter { newValue[$0.key] == $0.value.account } }
+        }
+    }
 
     /// The names of accounts by their users' record names.
     var accountNamesByUser: [String: String] {

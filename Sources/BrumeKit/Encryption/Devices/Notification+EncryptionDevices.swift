@@ -7,9 +7,13 @@ extension Notification.Name {
     /// (``CKContainer/removeEncryptionDevice(_:)``) and to replace the code. A device that was removed learns it so,
     /// too; its ``CKContainer/encryptionStatus()`` says so.
     ///
-    /// The device looks when the app asks for either, and every ten minutes in which it encrypts or decrypts. A server
-    /// can keep it from learning that somebody was removed, but nobody is added without being listed. What an account
-    /// had when this device first saw it is no news.
+    /// The device looks on ``CKContainer/encryptionStatus()``, ``CKContainer/encryptionDevices()`` and other calls
+    /// about the account's keys, and while it encrypts or decrypts at most ten minutes after the last look. An idle app
+    /// is not told. What an account had when this device first saw it is no news, and a server that hides the newest
+    /// list keeps this device from learning of a change, an added device included.
+    ///
+    /// Observe it before the first call to the container, and don't rely on it alone: it isn't repeated, and is not
+    /// posted in a run that starts after another process with the same state folder has seen the change.
     ///
     /// Posted as ``CKAccountChanged`` is: on a queue of the SDK's, with the container as its object.
     public static let CKEncryptionDevicesChanged = Notification.Name("CKEncryptionDevicesChangedNotification")

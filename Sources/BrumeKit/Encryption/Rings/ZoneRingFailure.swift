@@ -38,10 +38,10 @@ extension ZoneRingFailure {
         case .forked:
             CKError.withoutKeys(
                 "the server shows \(zone) otherwise than this device knows them, and nothing is encrypted with them: "
-                    + "ask its operator what happened; where a backup was restored, "
+                    + "ask the server's operator what happened; if a backup was restored, "
                     + (ring.owner.isEmpty
-                        ? "CKDatabase.acceptEncryptionKeys(\(isTree ? "ofShared" : "of"):) goes on with what the server "
-                            + "shows" : "the share's newest link goes on with it: ask its owner for that, and open it"))
+                        ? "call CKDatabase.acceptEncryptionKeys(\(isTree ? "ofShared" : "of"):) to go on with what the "
+                            + "server shows" : "ask the share's owner for its newest link, and open the whole link"))
         case .isOver:
             CKError.withoutKeys(
                 "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
