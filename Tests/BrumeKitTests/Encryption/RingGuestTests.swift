@@ -338,6 +338,29 @@ struct RingGuestTests {
         #expect(try GuestDevice.opened(after, ring, eve.identity) == "after")
     }
 
+    @Test("of a branch that a person accepts gives nobody back what they might do before")
+    func acceptedRoles() throws {
+        try takeIn(bob)
+        let begun = desk.entries
+        desk.participants = []
+        try ada.run(.write)
+        (desk.participants, desk.writers) = ([bob.user], [])
+        try bob.run(.join(ada.link()))
+        try ada.run(.write)
+        #expect(ada.kept.known?.chain.head.member(named: bob.user)?.role == .reader)
+        // On the branch of a device that knows nothing of that, Bob still writes.
+        desk.entries = begun
+        desk.participants.insert(eve.user)
+        let laptop = try ada.other()
+        laptop.zone = ada.zone
+        try laptop.run(.read)
+        try eve.run(.join(laptop.link()))
+        try laptop.run(.write)
+        #expect(laptop.kept.known?.chain.head.member(named: bob.user)?.role == .writer)
+        try ada.run(.accept)
+        #expect(ada.kept.known?.chain.head.member(named: bob.user)?.role == .reader)
+    }
+
     @Test("is none where it is of an earlier life of the zone, which a device has kept")
     func keptEarlierLife() throws {
         try takeIn(bob)

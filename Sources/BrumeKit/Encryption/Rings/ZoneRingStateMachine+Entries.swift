@@ -238,6 +238,11 @@ extension ZoneRingStateMachine {
         // Whoever went on the branch that ends is out, with the links that may be known to them.
         draft.drop(
             chain.head.members.filter { !isSame($0, in: known) || isOut($0, of: chain.head) }.map(\.user))
+        // Whoever may do less by now gets nothing back.
+        draft.members = draft.members.map { member in
+            guard let role = known.member(named: member.user)?.role, role != member.role else { return member }
+            return RingMember(user: member.user, statementHash: member.statementHash, role: role)
+        }
         draft.invitations.removeAll { !known.invitations.contains($0) }
         try replaceLinks(of: &draft)
         return send(try author.next(after: chain, keys: chain.keys(of: identity), draft))
