@@ -6,7 +6,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-8}
 brume=$PWD/.build/release/brume
-[ -x "$brume" ] || { echo "figures: build first: make release" >&2; exit 1; }
+bench=$PWD/.build/release/brume-bench
+[ -x "$brume" ] && [ -x "$bench" ] || {
+    echo "figures: build first: make release && swift build -c release --product brume-bench" >&2
+    exit 1
+}
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$work"' EXIT
 export BRUME_STATE=$work/state
@@ -41,3 +45,7 @@ echo; echo "== push latency and the whole path (brume demo)"
 "$brume" demo
 echo; echo "== memory of idle subscribed connections"
 Benchmarks/idle_memory.py 1000 "$brume"
+echo; echo "== what encryption costs a device"
+"$bench" encryption
+echo; echo "== a record with 100,000 below it is shared in the midst of a tree"
+"$bench" middle 100000
