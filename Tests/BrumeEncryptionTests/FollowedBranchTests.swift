@@ -9,10 +9,12 @@ struct FollowedBranchTests {
     private let secret = LinkSecret()
 
     private func follow(
-        _ shown: RingChain, from known: RingChain, by link: LinkSecret? = nil, in house: Household
+        _ shown: RingChain, from known: RingChain, by link: LinkSecret? = nil, isDecided: Bool = false,
+        in house: Household
     ) throws -> KnownRing? {
         var ring = try KnownRing(known.entries, of: house.tree, statements: house.statements)
-        return try ring.follow(shown.entries, by: link ?? secret, statements: house.statements) ? ring : nil
+        let link = isDecided ? nil : link ?? secret
+        return try ring.follow(shown.entries, by: link, statements: house.statements) ? ring : nil
     }
 
     /// A ring with a link, and members beside Ann, who owns it.
@@ -149,6 +151,21 @@ struct FollowedBranchTests {
         let copy = try copied(link, by: "_eve")
         let rival = try house.next(taking, by: "_eve") { $0.invitations = [copy] }
         #expect(try follow(rival, from: known, by: newest, in: house) == nil)
+    }
+
+    @Test("is taken by a person's decision where somebody is on it who has gone, and for no other reason")
+    func decided() throws {
+        var house = try Household("_ann", "_bob", "_cat")
+        let one = try begun(house, house["_bob"].member(.writer), house["_cat"].member(.writer))
+        let (anns, bobs) = (try house.next(one, by: "_ann"), try house.next(one, by: "_bob"))
+        let without = try house.next(one, by: "_bob") { $0.drop(["_cat"]) }
+        #expect(try follow(anns, from: without, in: house) == nil)
+        #expect(try follow(anns, from: without, isDecided: true, in: house)?.chain.head == anns.head)
+        #expect(try follow(bobs, from: without, isDecided: true, in: house) == nil, "the owner has made none of it")
+        try house.replaceKeys(of: "_cat")
+        #expect(try follow(anns, from: house.next(one, by: "_bob"), isDecided: true, in: house) == nil, "older keys")
+        try house.replaceKeys(of: "_ann")
+        #expect(try follow(anns, from: without, isDecided: true, in: house) == nil, "of a device that was removed")
     }
 
     @Test("is not followed once the owner has ended it")

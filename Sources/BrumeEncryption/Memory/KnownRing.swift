@@ -105,26 +105,29 @@ package struct KnownRing: Sendable {
         return .joined
     }
 
-    /// Takes the branch that a server shows in the place of the known one, which ends: a person has come by a link that
-    /// an entry of the owner's lists, behind where the two went apart.
+    /// Takes the branch that a server shows in the place of the known one, which ends: no guest ends one by an entry.
     ///
-    /// That a link is listed proves nothing by itself: whoever may make entries can list the keys of any. So the entry
-    /// has to be signed with the owner's newest keys, which no device has that was removed.
+    /// Behind where the two went apart an entry has to be signed with the owner's newest keys, which no device has that
+    /// was removed. A link that it lists says that the owner has handed that out there; by itself it would prove
+    /// nothing, since whoever may make entries can list the keys of any.
     ///
-    /// - Parameter shown: All entries of the branch, from the first on.
-    /// - Returns: Whether it is taken: not where there is no such entry, where from it on somebody is a member who has
-    ///   gone from the known branch, or with older keys than there, nor where the owner has ended the branch, or too
-    ///   many have ended.
+    /// - Parameters:
+    ///   - shown: All entries of the branch, from the first on.
+    ///   - link: By which a person has come. Nil where a person has decided for the branch, whoever is on it.
+    /// - Returns: Whether it is taken: not where there is no such entry, or from it on somebody is a member with older
+    ///   keys than on the known branch, or by a link somebody who has gone from that; nor where the owner has ended
+    ///   the branch, or too many have ended.
     /// - Throws: Where it does not hold.
     package mutating func follow(
-        _ shown: [SignedRingEntry], by link: LinkSecret, statements: StatementDirectory
+        _ shown: [SignedRingEntry], by link: LinkSecret?, statements: StatementDirectory
     ) throws(EncryptionRefusal) -> Bool {
         let known = chain.head
         let branch = try Self.chain(shown, of: known.ring, statements: statements)
         guard endedBranches.count < Limits.endedBranches,
             let apart = zip(chain.entries, shown).enumerated().first(where: { $1.0.entry.hash != $1.1.entry.hash })?.0,
             let listing = shown[apart...].firstIndex(where: { signed in
-                Self.isOfOwnersNewestKeys(signed.entry, statements) && signed.entry.invitation(of: link) != nil
+                Self.isOfOwnersNewestKeys(signed.entry, statements)
+                    && link.map { signed.entry.invitation(of: $0) != nil } ?? true
             })
         else { return false }
         let all = ([chain] + endedBranches).flatMap(\.entries).map(\.entry)
@@ -132,7 +135,7 @@ package struct KnownRing: Sendable {
         let former = Set(all.flatMap(\.members).map(\.user)).filter { known.member(named: $0) == nil }
         let isSound = shown[listing...].allSatisfy { signed in
             signed.entry.members.allSatisfy { member in
-                !former.contains(member.user)
+                (link == nil || !former.contains(member.user))
                     && (known.member(named: member.user) == nil
                         || Self.isNoOlder(signed.entry, than: known, for: member.user, statements))
             }

@@ -59,6 +59,25 @@ extension RingGuestTests {
         #expect(bob.kept.known?.endedBranches.count == 1)
     }
 
+    @Test("that has gone on elsewhere is gone on with by a guest's own decision, who makes no entry for that")
+    func decidedBranch() throws {
+        try ada.run(.share(.init()))
+        desk.participants = [bob.user, eve.user]
+        desk.writers = desk.participants
+        for guest in [bob, eve] {
+            try guest.run(.join(ada.link()))
+            try ada.run(.write)
+        }
+        let before = try #require(try bob.sealed("before"))
+        let laptop = try loseLastEntry(eve)
+        let after = try #require(try laptop.sealed("after"))
+        let count = desk.entries.count
+        #expect(bob.failure(.read) == .forked)
+        try bob.run(.accept)
+        #expect(try bob.opened(after) == "after" && bob.opened(before) == "before" && desk.entries.count == count)
+        #expect(try laptop.opened(#require(try bob.sealed("more"))) == "more")
+    }
+
     @Test("is closed to an open link that was replaced, in what is encrypted from then on")
     func replacedOpenLink() throws {
         try share()

@@ -8,6 +8,11 @@ extension CKDatabase {
     /// has a new key, which no device has that was removed. Other devices read what was encrypted with the keys that
     /// ended once this one has saved those records again. Does nothing where the two are the same.
     ///
+    /// In the shared database it is for a guest whom the share's newest link does not take on, since somebody is a
+    /// member again who was none: whoever is among ``encryptionPeople(ofShared:)`` afterwards reads what this device
+    /// encrypts there. A device with the owner's newest keys has to have made what is shown. Nothing is read of the
+    /// other side that this device did not know, and the keys stay as they are.
+    ///
     /// A server that shows fewer keys gets the others back without that, and a zone that was deleted and made anew has
     /// new ones.
     ///
@@ -15,11 +20,11 @@ extension CKDatabase {
     /// `accountTemporarilyUnavailable` all the same.
     ///
     /// - Returns: Whether there was anything to decide.
-    /// - Throws: `invalidArguments` for a zone of another database than the account's private one; `zoneNotFound`;
-    ///   `limitExceeded` where the zone's keys have branched 15 times; `accountTemporarilyUnavailable` where this
-    ///   device does not have the account's keys, or what the server shows is not made by the account's devices, is of
-    ///   an earlier zone of this name, or says otherwise whether the zone's files are encrypted; what calls to the
-    ///   server throw.
+    /// - Throws: `invalidArguments` in the public database, and for a zone that this database can't have;
+    ///   `zoneNotFound`; `limitExceeded` where the zone's keys have branched 15 times; `accountTemporarilyUnavailable`
+    ///   where this device does not have the account's keys, or what the server shows is not made by devices of the
+    ///   zone's owner, is of an earlier zone of this name, or says otherwise whether the zone's files are encrypted;
+    ///   what calls to the server throw.
     @discardableResult
     public func acceptEncryptionKeys(of zoneID: CKRecordZone.ID) async throws(CKError) -> Bool {
         try await acceptEncryptionKeys(zoneID.ringID, in: zoneID)
@@ -37,8 +42,7 @@ extension CKDatabase {
     ) async throws(CKError) -> Bool {
         let problem: String? =
             switch databaseScope {
-            case .private: problem(of: zoneID)
-            case .shared: "its owner's devices make them"
+            case .private, .shared: problem(of: zoneID)
             case .public: "nothing is encrypted in the public database"
             }
         if let problem {

@@ -19,7 +19,8 @@ struct ZoneRingStateMachine: Sendable {
         case admit
         /// For a zone of which an app says how it is encrypted. Like ``write``, but not for a ring that says otherwise.
         case make(WantedPolicies)
-        /// A person takes what the server shows for the zone's keys, where this device knows other ones.
+        /// A person takes what the server shows for the zone's keys, where this device knows other ones. A guest's
+        /// device makes no entry for that.
         case accept
         /// To give others links to what it is of. Like ``write``.
         case share(WantedLinks)

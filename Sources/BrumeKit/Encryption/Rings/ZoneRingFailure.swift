@@ -41,7 +41,10 @@ extension ZoneRingFailure {
                     + "ask the server's operator what happened; if a backup was restored, "
                     + (ring.owner.isEmpty
                         ? "call CKDatabase.acceptEncryptionKeys(\(isTree ? "ofShared" : "of"):) to go on with what the "
-                            + "server shows" : "ask the share's owner for its newest link, and open the whole link"))
+                            + "server shows"
+                        : "ask the share's owner for its newest link, and open the whole link; if that does not help, "
+                            + "CKDatabase.acceptEncryptionKeys(\(isTree ? "ofShared" : "of"):) goes on with what the "
+                            + "server shows"))
         case .isOver:
             CKError.withoutKeys(
                 "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "

@@ -7,7 +7,8 @@ extension ZoneRingStateMachine {
     var makesEntries: Bool {
         switch start.goal {
         case .read, .join: false
-        case .write, .admit, .make, .accept, .share: true
+        case .accept: isOwn
+        case .write, .admit, .make, .share: true
         }
     }
 

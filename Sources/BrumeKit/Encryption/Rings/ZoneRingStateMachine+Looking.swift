@@ -74,11 +74,17 @@ extension ZoneRingStateMachine {
             case .extended, .joined: return keep(.proceed)
             case .behind(let missing): return wasOver ? keep(.giveBack(missing)) : giveBack(missing[...])
             case .forked:
-                if case .accept = start.goal { return try accept(shown) }
-                // A guest can't ask the owner's devices what became of the branch: the person did, by a newer link.
-                guard case .join(let link?) = start.goal, !isOwn,
-                    try known.follow(shown, by: link.secret, statements: statements)
-                else { return fail(.forked) }
+                if case .accept = start.goal, isOwn { return try accept(shown) }
+                // A guest can't ask the owner's devices what became of the branch: the person has, by a newer link, or
+                // decides for what is shown.
+                let isFollowed =
+                    switch start.goal {
+                    case .join(let link?) where !isOwn:
+                        try known.follow(shown, by: link.secret, statements: statements)
+                    case .accept: try known.follow(shown, by: nil, statements: statements)
+                    default: false
+                    }
+                if !isFollowed { return fail(.forked) }
                 kept.known = known
                 return keep(.proceed)
             }
