@@ -262,6 +262,7 @@ extension EncryptedSharesTests {
     @Test("are of no other private tree where nothing but the server says that they are in it")
     func falsePrivateParent() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         _ = try await cards(below: diary.root, on: ada)
         let zones = ada.core.account.encryptedZones

@@ -9,6 +9,7 @@ extension EncryptedSharesTests {
     @Test("are not encrypted for guests below more records than are looked at")
     func deepPath() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         func showPath() {
             ada.core.account.encryptedZones.updateTrees(diary.root.recordID.zoneID.ringID) { trees in

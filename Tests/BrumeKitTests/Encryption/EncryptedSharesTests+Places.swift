@@ -48,6 +48,7 @@ extension EncryptedSharesTests {
     @Test("are not encrypted for guests because a server shows what is above a private record in their tree")
     func falseParent() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         let zones = ada.core.account.encryptedZones
         let ring = diary.root.recordID.zoneID.ringID
@@ -70,6 +71,7 @@ extension EncryptedSharesTests {
     @Test("are not encrypted for guests in a record of which an app has kept the system fields alone")
     func falseParentOfArchive() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         let zones = ada.core.account.encryptedZones
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
@@ -266,6 +268,7 @@ extension EncryptedSharesTests {
     @Test("are not encrypted for guests in a record that moves below a private one which a server shows in their tree")
     func falseMove() async throws {
         let (ada, bob) = (device(0), device(1))
+        holdReencryption(on: ada)
         let diary = try await diary(ada, bob)
         let database = ada.privateCloudDatabase
         let other = page("other", in: CKRecordZone(zoneID: diary.root.recordID.zoneID), name: "other")
