@@ -24,10 +24,15 @@ extension ZoneRingStateMachine {
             }
         }
         // Whoever comes again to a restored server may have other keys than the entries that it lacks name.
-        let missing = (kept.known?.chain.entries ?? []).dropFirst(fetch.shown.count).flatMap(\.entry.members)
-        for guest in fetch.news.guests where missing.contains(where: { $0.user.hasBytes(of: guest.user) }) {
-            users.insert(guest.user)
-            hashes.insert(guest.statementHash)
+        if let known = kept.known, !fetch.news.guests.isEmpty {
+            var missing: Set<String> = []
+            for signed in known.chain.entries.dropFirst(fetch.shown.count) {
+                missing.formUnion(signed.entry.members.map(\.user))
+            }
+            for guest in fetch.news.guests where missing.contains(guest.user) {
+                users.insert(guest.user)
+                hashes.insert(guest.statementHash)
+            }
         }
         // In another's zone entries may name keys that the account had before it began anew.
         if isOwn || hashes.isDisjoint(with: ownHashes(fetch)) { users.remove(user) }
