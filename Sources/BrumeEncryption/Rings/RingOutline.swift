@@ -9,8 +9,8 @@ package struct RingOutline: Hashable, Sendable {
     package let isPerZone: Bool
     /// Whether assets of the zone are not encrypted.
     package let hasPlainAssets: Bool
-    /// The number of the zone's key that was the newest when a tree's ring began: from that one on it hands on none of
-    /// the keys that the tree had while it was private. 0 for a zone's own ring.
+    /// In the first entry of a tree's ring the number of the zone's newest key: from that one on the ring hands on none
+    /// of the keys that the tree had while it was private. 0 for a zone's own ring.
     package let zoneKeyNumber: UInt32
     /// Whether the tree is private again, so that new values take the zone's key.
     package let isClosed: Bool

@@ -182,8 +182,7 @@ struct RingHeads {
                 tree = known
             } else {
                 let id = EncryptedHeader.TreeID(BrumeEncryption.Tree(place: place, root: root, kind: .isPrivate).id)
-                let hasRead = zones[zone]!.trees![id].map { $0.firstZoneKeyNumber == nil } ?? false
-                readCount += hasRead ? 1 : 0
+                if let unread = zones[zone]!.trees![id], unread.firstZoneKeyNumber == nil { readCount += 1 }
                 tree = (id, try firstZoneKeyNumber(ofTree: id, root, inZone: zone, of: database.rings))
                 trees[root] = tree
             }
