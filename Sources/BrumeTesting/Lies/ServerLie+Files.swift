@@ -50,8 +50,8 @@ extension ServerLie {
     /// The device sends what comes after these. The server takes no more and no less than it needs, so where it has
     /// another number the save fails with `invalidArguments`; where the file does not have as many bytes it fails with
     /// `internalError`. What the device sends once more is the same as before, and an upload of a file that changed
-    /// meanwhile fails with `assetFileModified`. Where the server has kept
-    /// bytes in wrong places, the next save of that file fails so once.
+    /// meanwhile fails with `assetFileModified`. Where the server has kept bytes in wrong places, the next save of that
+    /// file fails so once.
     public static func saysUploadsHave(byteCount: Int, in zoneID: CKRecordZone.ID) -> ServerLie {
         precondition(byteCount >= 0, "no upload has \(byteCount) bytes")
         return ServerLie(

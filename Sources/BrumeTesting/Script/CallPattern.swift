@@ -10,8 +10,9 @@ public import BrumeKit
 ///
 /// Each part narrows what came before.
 public struct CallPattern: Sendable, CustomStringConvertible {
-    /// Nil: any but `listen`, and but those that are about encryption keys, unless ``hasKeys``.
+    /// Nil: any method but `listen`.
     var method: CallMethod?
+    /// Whether any method includes those about encryption keys.
     var hasKeys = false
     var zone: String?
     var recordType: String?

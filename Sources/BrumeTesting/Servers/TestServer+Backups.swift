@@ -1,5 +1,4 @@
 internal import BrumeSystem
-internal import Foundation
 
 /// Servers whose operator had to go back to a backup.
 extension TestServer {
@@ -47,7 +46,7 @@ extension TestServer {
             try RunningServer.copyData(
                 from: backup.path, to: restored, epoch: isPredictable ? server.run + 1 : .random(in: 1 ... .max))
             try FileSystem.removeTree(server.dataFolder)
-            try FileManager.default.moveItem(atPath: restored, toPath: server.dataFolder)
+            try FileSystem.rename(restored, to: server.dataFolder)
             knownAccounts = backup.accounts
         }
     }

@@ -52,9 +52,9 @@ struct CanaryTests {
         expectSecrets(of: account)
         let forms = account.secrets.reduce(0) { $0 + $1.forms.count }
         print(
-            "canaries: \(account.secrets.count) secrets on \(account.pathCount) paths, in \(forms) forms, are in none of "
-                + "\(search.places.count) places with \(search.byteCount) bytes; \(account.plain.count) plain values are "
-                + "where they must be")
+            "canaries: \(account.secrets.count) secrets on \(account.pathCount) paths, in \(forms) forms, are in none "
+                + "of \(search.places.count) places with \(search.byteCount) bytes; \(account.plain.count) plain values "
+                + "are where they must be")
     }
 
     /// A server in the place of one that has stopped, with what the backup has and what devices give it back.

@@ -16,7 +16,7 @@ final class AccountKeys: Sendable {
         var isEnded = false
         /// Counts the app's operations: what one of them was not able to do may be possible after it.
         var operations: UInt64 = 0
-        /// Who was known to have the account's keys when something last looked; nil before that.
+        /// The devices and the code that the newest statement listed at the last look; nil before the first.
         var listed: ListedDevices?
         /// When something last looked, by the container's clock.
         var lookedMilliseconds: UInt64 = 0

@@ -21,7 +21,7 @@ struct AccountKeysDriver: Sendable {
         let listedAs: PublicKeys?
         /// The device's own keys, where they are those.
         let device: KeyPairs?
-        /// Who was known to have the account's keys before, and who is now.
+        /// What the newest known statement listed when the operation began, and when it ended.
         let listed: (before: ListedDevices?, now: ListedDevices?)
     }
 

@@ -1,6 +1,6 @@
 internal import BrumeEncryption
 
-/// Who can open an account's keys, by the newest statement that this device knows.
+/// The devices and the recovery code that an account's newest known statement seals its keys to.
 struct ListedDevices: Equatable, Sendable {
     private let devices: Set<PublicKeys>
     private let codeKey: [UInt8]
