@@ -25,22 +25,9 @@ extension RingGuestTests {
         #expect(try bob.kept.link == nil && bob.opened(before) == "before" && ada.opened(after) == "after")
     }
 
-    /// The server has lost the last entry. Another device of Ada's, which does not know it, makes one in its place.
-    private func loseLastEntry(_ guest: GuestDevice) throws -> GuestDevice {
-        desk.entries.removeLast()
-        let laptop = try ada.other()
-        laptop.zone = ada.zone
-        try laptop.run(.read)
-        try guest.other().run(.join(ada.link()))
-        try laptop.run(.write)
-        return laptop
-    }
-
-    @Test("that has gone on elsewhere than a guest knows is followed by a link that it lists, and by no other")
-    func followedBranch() throws {
-        try ada.run(.share(.init()))
-        let replaced = try #require(try ada.link())
-        try ada.run(.share(.init(isOpen: true)))
+    /// Bob and Eve come, and the server loses the entry with Eve. A device of Ada's that does not know it takes her in
+    /// again: Bob has a value of one branch, and that device one of the other.
+    private func loseEve() throws -> (laptop: GuestDevice, before: [UInt8], after: [UInt8]) {
         desk.participants = [bob.user, eve.user]
         desk.writers = desk.participants
         for guest in [bob, eve] {
@@ -48,8 +35,20 @@ extension RingGuestTests {
             try ada.run(.write)
         }
         let before = try #require(try bob.sealed("before"))
-        let laptop = try loseLastEntry(eve)
-        let after = try #require(try laptop.sealed("after"))
+        desk.entries.removeLast()
+        let laptop = try ada.other()
+        laptop.zone = ada.zone
+        try laptop.run(.read)
+        try eve.other().run(.join(ada.link()))
+        return (laptop, before, try #require(try laptop.sealed("after")))
+    }
+
+    @Test("that has gone on elsewhere than a guest knows is followed by a link that it lists, and by no other")
+    func followedBranch() throws {
+        try ada.run(.share(.init()))
+        let replaced = try #require(try ada.link())
+        try ada.run(.share(.init(isOpen: true)))
+        let (laptop, before, after) = try loseEve()
         #expect(bob.failure(.write) == .forked)
         #expect(bob.failure(.join(nil)) == .forked && bob.failure(.join(replaced)) == .forked)
         #expect(bob.failure(.read) == .forked)
@@ -62,15 +61,7 @@ extension RingGuestTests {
     @Test("that has gone on elsewhere is gone on with by a guest's own decision, who makes no entry for that")
     func decidedBranch() throws {
         try ada.run(.share(.init()))
-        desk.participants = [bob.user, eve.user]
-        desk.writers = desk.participants
-        for guest in [bob, eve] {
-            try guest.run(.join(ada.link()))
-            try ada.run(.write)
-        }
-        let before = try #require(try bob.sealed("before"))
-        let laptop = try loseLastEntry(eve)
-        let after = try #require(try laptop.sealed("after"))
+        let (laptop, before, after) = try loseEve()
         let count = desk.entries.count
         #expect(bob.failure(.read) == .forked)
         try bob.run(.accept)

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 /// What is encrypted on a server that does what it likes, at random.
@@ -8,15 +7,7 @@ import Testing
 /// have to be run more than once.
 @Suite("Encrypted values on a server that lies at random")
 struct LiedWorldTests {
-    private static let environment = ProcessInfo.processInfo.environment
-    private static let seeds: [UInt64] =
-        if let seed = environment["BRUME_LIE_SEED"].flatMap({ UInt64($0) }) {
-            [seed]
-        } else if let count = environment["BRUME_LIE_WORLDS"].flatMap({ Int($0) }) {
-            (0..<count).map { _ in .random(in: .min ... .max) }
-        } else {
-            [1, 2]
-        }
+    private static let seeds = WorldSeeds.seeds(count: "BRUME_LIE_WORLDS", one: "BRUME_LIE_SEED")
 
     @Test("are read by those alone who may, and by all of these once it does as it should")
     func worlds() async throws {

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 /// What is encrypted on a server that does as it should, while devices, guests and apps come and go.
@@ -8,15 +7,7 @@ import Testing
 /// to be run more than once.
 @Suite("Encrypted values of devices and guests that come and go")
 struct KeyWorldTests {
-    private static let environment = ProcessInfo.processInfo.environment
-    private static let seeds: [UInt64] =
-        if let seed = environment["BRUME_KEY_WORLD_SEED"].flatMap({ UInt64($0) }) {
-            [seed]
-        } else if let count = environment["BRUME_KEY_WORLDS"].flatMap({ Int($0) }) {
-            (0..<count).map { _ in .random(in: .min ... .max) }
-        } else {
-            [1, 2]
-        }
+    private static let seeds = WorldSeeds.seeds(count: "BRUME_KEY_WORLDS", one: "BRUME_KEY_WORLD_SEED")
 
     @Test("are read by whoever has the keys at the time, and by nobody else, whatever ends in the midst of what")
     func worlds() async throws {
