@@ -112,6 +112,21 @@ import Testing
         #expect(known.chain.head == bobs.head)
     }
 
+    @Test("of branches that ended those are kept which ended last, as far as a file of them can be read again")
+    func largeBranches() throws {
+        let house = try Household("_ann", "_bob")
+        let one = try house.begun(house.draft(house["_bob"].member(.writer)))
+        func branch(_ byteCount: Int) throws -> RingChain {
+            RingChain(kept: try house.next(one, by: "_bob").entries, byteCount: byteCount)
+        }
+        let sizes = [1_000, Limits.ringBytes / 2, Limits.ringBytes]
+        let (branches, ring) = (try sizes.map(branch), try branch(Limits.ringBytes / 2))
+        let kept = KnownRing.kept(branches, beside: ring)
+        #expect(kept.map(\.head) == branches.suffix(2).map(\.head))
+        #expect(KnownRing.kept(branches, beside: try branch(Limits.ringBytes)).map(\.head) == [branches[2].head])
+        #expect(KnownRing.kept(branches.dropLast(), beside: try branch(1_000)).count == 2)
+    }
+
     @Test("who knew a part alone of a branch that ended needs the rest to see it, and reads what was written there")
     func endedBranches() throws {
         let house = try Household("_ann", "_bob", "_cat")

@@ -75,6 +75,7 @@ package struct KnownRing: Sendable {
         if shown.count < known.count { return .behind(missing: Array(known[shown.count...])) }
         if shown.count == known.count { return .same }
         for next in shown[known.count...] { try chain.append(next, statements: statements) }
+        endedBranches = Self.kept(endedBranches, beside: chain)
         return .extended
     }
 
@@ -101,8 +102,21 @@ package struct KnownRing: Sendable {
             Self.isNoOlder(ending, than: branch.head, for: ring.place.owner, statements)
         else { return .forked(at: number) }
         chain = longer
-        endedBranches.append(branch)
+        endedBranches = Self.kept(endedBranches + [branch], beside: chain)
         return .joined
+    }
+
+    /// The branches that a device keeps beside a ring: what two rings of the greatest size take is enough for all that
+    /// honest devices make, and a file of more could not be read again. Of more those go that ended first; what was
+    /// written there alone is read no more.
+    static func kept(_ ended: [RingChain], beside chain: RingChain) -> [RingChain] {
+        var (kept, byteCount) = ([RingChain](), chain.byteCount)
+        for branch in ended.reversed() {
+            byteCount += branch.byteCount
+            if byteCount > 2 * Limits.ringBytes { break }
+            kept.append(branch)
+        }
+        return kept.reversed()
     }
 
     /// Takes the branch that a server shows in the place of the known one, which ends: no guest ends one by an entry.
@@ -141,7 +155,7 @@ package struct KnownRing: Sendable {
             }
         }
         if !isSound || shown[apart...].contains(where: { ended.contains($0.entry.hash) }) { return false }
-        endedBranches.append(chain)
+        endedBranches = Self.kept(endedBranches + [chain], beside: branch)
         chain = branch
         return true
     }
