@@ -55,4 +55,22 @@ struct ServerScriptKeyTests {
             #expect(server.calls(.enrol.from(tablet)).count == 1)
         }
     }
+
+    @Test("whose disk is full keeps no guest from reading, who can't ask for the keys of what is shared")
+    func fullServer() async throws {
+        for kind in LiedShare.Kind.allCases {
+            try await LiedShare.run(kind, isBobIn: false) { shared in
+                let bob = shared.bob
+                let full = shared.server.script.fail(
+                    .modifyEncryptionKeys.from(bob), with: .serviceUnavailable, times: .max)
+                #expect(await failure { try await shared.accept(by: bob) }?.code == .serviceUnavailable)
+                let item = try await bob.sharedCloudDatabase.record(for: shared.id("item", for: bob))
+                #expect(item.unreadableFields == ["text": .keyMissing])
+                full.remove()
+                // The next look asks for the keys; without the link, a person has to hand them out.
+                try await shared.takeIn(bob)
+                try await shared.isRead(by: bob)
+            }
+        }
+    }
 }

@@ -120,6 +120,22 @@ extension RingGuestTests {
             default: Issue.record("a tree's ring begins otherwise")
             }
         }
+        // What is left then is for devices and members who go.
+        for room in [zone.newest, zone.newest + 1] {
+            var machine = GuestDevice.Machine(
+                GuestDevice.Machine.Start(
+                    goal: .write, place: RingPlace(owner: desk.owner, zone: desk.zone, root: desk.root),
+                    kept: KeptRing(), identity: ada.identity, zone: zone, zoneKeysForTreesMax: room, asksServer: true,
+                    hasNewestIdentity: true, encryptsAssets: false))
+            _ = machine.started()
+            switch machine.pageCame(try desk.page(after: 0)) {
+            case .finish(.needsNewZoneKey): #expect(room > zone.newest)
+            case .finish(.failed(.isFullOfTrees)): #expect(room == zone.newest)
+            default: Issue.record("a tree's ring begins otherwise")
+            }
+        }
+        let full = ZoneRingFailure.isFullOfTrees.error(ZoneRingID(owner: "", zone: desk.zone, root: desk.root))
+        #expect(full.code == .limitExceeded && full.localizedDescription.contains("of zone \(desk.zone.quotedName)"))
         // Its guests have the keys before that one, and not that one.
         try takeInBob()
         let ring = try #require(bob.kept.known)
@@ -128,8 +144,10 @@ extension RingGuestTests {
         #expect(keys.ciphers(header).isEmpty && zone.ciphers(header).count == 1)
     }
 
-    @Test("of a branch that ends keeps nobody who is known by other keys on the branch that goes on")
-    func otherChainOnBranch() throws {
+    @Test(
+        "of a branch that ends keeps nobody who is known by other keys on the branch that goes on",
+        arguments: [false, true])
+    func otherChainOnBranch(isForgotten: Bool) throws {
         try takeInBob()
         let before = desk.entries
         let anew = try GuestDevice(bob.user, at: desk)
@@ -146,6 +164,8 @@ extension RingGuestTests {
         try ada.replaceKeys()
         _ = try ada.sealed("word")
         (desk.entries, desk.refusesFormerKeys) = (before, true)
+        // It may have lost, too, that the guest began anew.
+        if isForgotten { (desk.statements[bob.user], desk.formerStatements[bob.user]) = (bob.signed, anew.signed) }
         let later = try #require(try ada.sealed("later"))
         let ring = try #require(ada.kept.known)
         #expect(ring.chain.head.members.map(\.user) == [ada.user])

@@ -82,6 +82,8 @@ struct ZoneRingStateMachine: Sendable {
         /// Whether the newest of them was made for the tree's ring that may begin: its guests get those before it, and
         /// once they are out must have none that the zone still uses.
         var hasNewZoneKey = false
+        /// The number of the zone's key from which on none is made for a tree any more.
+        var zoneKeysForTreesMax = KeyLimits.zoneKeysForTreesMax
         /// Whether a new key is wanted whatever the ring says.
         var wantsNewKey = false
         /// Members who are out by what the app did, or are in the share no more as the server shows it: they go whether

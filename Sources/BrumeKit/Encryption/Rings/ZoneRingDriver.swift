@@ -72,10 +72,6 @@ struct ZoneRingDriver: Sendable {
             case .ring(let ring):
                 return ring.map { Found(ring: $0, identity: identity, link: link, zone: newZone) }
             case .needsNewZoneKey:
-                // A server that hides the tree's ring again and again leaves room for what has to be changed.
-                guard (look.zone?.newest ?? 0) < KeyLimits.zoneKeysForTreesMax else {
-                    throw ZoneRingFailure.full.error(look.ring.zones)
-                }
                 let zone = Look(goal: .write, ring: look.ring.zones, asksServer: true, wantsNewKey: true)
                 guard let found = try await self.run(zone, for: account, options) else { return nil }
                 newZone = found.keys

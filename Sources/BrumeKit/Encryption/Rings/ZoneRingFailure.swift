@@ -21,6 +21,8 @@ enum ZoneRingFailure: Error, Equatable, Sendable {
     case newer
     /// It has no room for another entry.
     case full
+    /// It is a tree's that is not there yet, and the zone's own has no room for a key made for it.
+    case isFullOfTrees
     /// The server's answer is none; a sentence's part that says why.
     case malformed(String)
 }
@@ -91,6 +93,7 @@ extension ZoneRingFailure {
                 .limitExceeded,
                 message: "\(zone) have as many members as they can, or were changed as often: remove somebody from the "
                     + "share, or use another zone")
+        case .isFullOfTrees: ZoneRingFailure.full.error(ring.zones)
         case .malformed(let reason):
             CKError.withoutKeys(
                 "the server's answer about \(zone) can't be used, and nothing is encrypted with it: \(reason); ask its "

@@ -64,7 +64,9 @@ extension ZoneRingStateMachine {
             guard let zone = start.zone, !zone.isPerZone, Names.problemWithRecordName(start.place.root) == nil else {
                 return .finish(.ring(nil))
             }
-            return start.hasNewZoneKey ? begin() : .finish(.needsNewZoneKey)
+            if start.hasNewZoneKey { return begin() }
+            // A server that hides the tree's ring again and again leaves room for what has to be changed.
+            return zone.newest < start.zoneKeysForTreesMax ? .finish(.needsNewZoneKey) : fail(.isFullOfTrees)
         }
     }
 
