@@ -19,6 +19,7 @@ func usage() -> Never {
                brume-bench subscriptions [COUNT]   a commit where COUNT query subscriptions are to be matched
                brume-bench references         the costliest requests that the limits on references let through
                brume-bench encryption [RECORDS]   what encrypting values and files costs a device, beside plain ones
+               brume-bench asset [MEGABYTES]  a large file from device to device, encrypted and plain
                brume-bench middle [RECORDS]   time until what is below a record with a parent that is shared is encrypted anew
                brume-bench calls [COUNT]      calls through the SDK to the server that BRUME_SERVER, BRUME_CA and BRUME_TOKEN name
         """)
@@ -143,6 +144,7 @@ case "subscriptions": QuerySubscriptionFigures.run(arguments.count > 1 ? records
 case "references": References.run()
 case "calls": try await Calls.run(arguments.count > 1 ? records : 5_000)
 case "encryption": try await Encryption.run(arguments.count > 1 ? records : 2_000)
+case "asset": try await WholeFile.run(megabytes: arguments.count > 1 ? records : 1024)
 case "middle": try await MiddleShare.run(arguments.count > 1 ? records : 10_000)
 case "folder": try await Folder.run(records)
 default: usage()
