@@ -28,7 +28,7 @@ extension CKError {
         switch error.detail {
         case .none: break
         case .assetChanged: userInfo[Self.assetChangedKey] = true
-        case .keysChanged: userInfo[Self.keysChangedKey] = true
+        case .keysChanged: break
         case .zoneMadeAgain: userInfo[Self.zoneMadeAgainKey] = true
         case .encryptedDataReset: userInfo[CKErrorUserDidResetEncryptedDataKey] = true
         }
@@ -41,33 +41,24 @@ extension CKError {
                 userInfo[CKRecordChangedErrorAncestorRecordKey] = outgoing.ancestorRecord()
             }
         }
-        // The account and the way to the server are there, or no save would have an answer.
-        if code == .accountTemporarilyUnavailable, outgoing != nil { userInfo[Self.encryptionKeysKey] = true }
-        self.init(code, userInfo: userInfo)
+        let plain = CKError(code, userInfo: userInfo)
+        self =
+            switch (code, error.detail) {
+            case (.accountTemporarilyUnavailable, .keysChanged): plain.with(.keysWereReplaced)
+            // The account and the way to the server are there, or no save would have an answer.
+            case (.accountTemporarilyUnavailable, _) where outgoing != nil: plain.with(.fileIsPlain)
+            default: plain
+            }
     }
 
     private static let zoneMadeAgainKey = "BrumeZoneMadeAgain"
     private static let assetChangedKey = "BrumeAssetChanged"
-    private static let keysChangedKey = "BrumeKeysChanged"
-    private static let encryptionKeysKey = "BrumeEncryptionKeys"
-
-    /// The error of what can't be encrypted here for want of keys. All else works.
-    static func withoutKeys(_ message: String) -> CKError {
-        CKError(
-            .accountTemporarilyUnavailable,
-            userInfo: [NSLocalizedDescriptionKey: message, Self.encryptionKeysKey: true])
-    }
-
-    /// Whether it concerns the keys of what is encrypted, and not the account or the way to the server.
-    var concernsKeys: Bool { saysKeysChanged || userInfo[Self.encryptionKeysKey] as? Bool == true }
 
     /// The record's field names another asset by now: the record is to be fetched again.
     var saysAssetChanged: Bool { code == .assetNotAvailable && userInfo[Self.assetChangedKey] as? Bool == true }
 
     /// The save was encrypted with another key than its zone's newest one: it is to be encrypted again.
-    var saysKeysChanged: Bool {
-        code == .accountTemporarilyUnavailable && userInfo[Self.keysChangedKey] as? Bool == true
-    }
+    var saysKeysChanged: Bool { encryptionProblem == .keysWereReplaced }
 
     /// A change token has expired because its zone was deleted; the one of that name is another.
     var saysZoneMadeAgain: Bool { code == .changeTokenExpired && userInfo[Self.zoneMadeAgainKey] as? Bool == true }

@@ -73,7 +73,7 @@ extension CommandError {
     }
 
     private static func hint(for error: CKError) -> String {
-        if error.code == .accountTemporarilyUnavailable {
+        if error.encryptionProblem != nil {
             return namingCommands(error.localizedDescription).contains("brume key") ? "" : "brume key says what to do"
         }
         // Most messages name the option to check themselves.

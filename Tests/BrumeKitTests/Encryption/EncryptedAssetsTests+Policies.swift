@@ -127,7 +127,7 @@ extension EncryptedAssetsTests {
         for record in [new, list] {
             let failure = #expect(throws: CKError.self) { try results.saveResults[record.recordID]?.get() }
             // It is about the record, and not about the account or the way to the server.
-            #expect(failure?.code == .accountTemporarilyUnavailable && failure?.concernsKeys == true)
+            #expect(failure?.code == .accountTemporarilyUnavailable && failure?.encryptionProblem == .fileIsPlain)
             #expect(failure?.saysKeysChanged == false, "what is not encrypted can't be encrypted again")
             #expect(failure?.localizedDescription.contains("encrypted by its owner's devices") == true)
         }
@@ -355,7 +355,10 @@ extension EncryptedAssetsTests {
 
     @Test("whose zone has no keys here fail by themselves, and not the uploads of other zones")
     func failuresOfOneZone() {
-        let ofOne = [CKError.withoutKeys("no keys"), CKError(.incompatibleVersion), CKError(.serviceUnavailable)]
+        let ofOne = [
+            CKError.notEncrypted(.waitsForOwner, "no keys"), CKError(.incompatibleVersion),
+            CKError(.serviceUnavailable),
+        ]
         for error in ofOne { #expect(!error.isOfEveryTransfer, "\(error)") }
         for code in [CKError.Code.networkFailure, .networkUnavailable, .notAuthenticated] {
             #expect(CKError(code).isOfEveryTransfer, "\(code)")

@@ -379,7 +379,7 @@ extension EncryptedSharesTests {
         let zone = diary.root.recordID.zoneID
         let done = try await ada.privateCloudDatabase.reencryptRecords(in: zone)
         #expect(done.count == 0 && Set(done.failures.keys.map(\.recordName)) == ["diary", "note"])
-        #expect(done.failures.values.allSatisfy { $0.code == .accountTemporarilyUnavailable })
+        #expect(done.failures.values.allSatisfy { $0.encryptionProblem == .placeIsUnproven })
         #expect(try await text(diary.id("note", isOwner: false), on: bob) == nil)
         #expect(
             await code { try await web.privateCloudDatabase.reencryptRecords(in: zone) }

@@ -129,7 +129,7 @@ struct EncryptionEndToEndTests {
         }
         #expect(statuses == [.available: 1, .noKeys(.notEnrolled): 5])
         for case .failure(let error) in found {
-            #expect((error as? CKError)?.code == .accountTemporarilyUnavailable)
+            #expect((error as? CKError)?.encryptionProblem == .deviceHasNoKeys)
         }
         #expect(found.count { (try? $0.get()) == first } == 1)
     }

@@ -8,7 +8,8 @@ struct SyncEngineKeysTests {
         let script = EngineScript(EngineScript.signedIn(), isAutomatic: true)
         script.start()
         let waiting = (0..<400).map { "k\($0)" }
-        let failures = Dictionary(uniqueKeysWithValues: waiting.map { (Sample.id($0), CKError.withoutKeys("no keys")) })
+        let failures = Dictionary(
+            uniqueKeysWithValues: waiting.map { (Sample.id($0), CKError.notEncrypted(.deviceHasNoKeys, "no keys")) })
         script.server = EngineScript.server(failing: failures)
         for name in waiting { script.add(Sample.save(name)) }
         script.add(Sample.save("behind"))
@@ -45,7 +46,9 @@ struct SyncEngineKeysTests {
         script.server = { request in
             guard case .modifyZones = request else { return EngineScript.friendlyServer(request) }
             return .modifyZones(
-                .success(.init(saves: [waiting.zoneID: .failure(.withoutKeys("no keys"))], deletions: [:])))
+                .success(
+                    .init(saves: [waiting.zoneID: .failure(.notEncrypted(.deviceHasNoKeys, "no keys"))], deletions: [:])
+                ))
         }
         script.send()
         #expect(script.taken().contains { $0.hasPrefix("sentRecordZoneChanges(saved: [\"a\"]") })

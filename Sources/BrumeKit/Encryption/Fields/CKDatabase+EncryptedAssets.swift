@@ -58,7 +58,8 @@ extension CKDatabase {
         guard rings.isEmpty, account.configuration.encryptsAssets else {
             return rings.contains(where: \.encryptsAssets)
         }
-        throw CKError.withoutKeys(
+        throw CKError.notEncrypted(
+            .waitsForOwner,
             "no file is saved plain here (encryptsAssets), and this device does not have the encryption keys of zone "
                 + "\(zoneID.zoneName.quotedName), which somebody else shares: open the share's whole link, or fetch "
                 + "its records once the owner has handed on the keys")

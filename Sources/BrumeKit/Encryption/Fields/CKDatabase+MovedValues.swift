@@ -68,7 +68,8 @@ extension CKDatabase {
                             + "\(key.quotedName) has to be encrypted anew, and this device can't read it; "
                     moved.refusals[name] =
                         canCome
-                        ? CKError.withoutKeys(
+                        ? CKError.notEncrypted(
+                            .cannotBeEncryptedAnew,
                             what + "let a device do it that can" + (outgoing.isEncryptedAnew ? " read it" : ""))
                         : CKError(.invalidArguments, message: what + "set the field anew, or remove it")
                     continue

@@ -160,7 +160,8 @@ extension CKDatabase {
         places.removeAll(where: closed.contains)
         for outgoing in places.map({ zone.saves[$0] }) where outgoing.isEncryptedAnew {
             if sealer.tree(root: roots[outgoing.name] ?? outgoing.name).kind == .isShared { continue }
-            failures[outgoing.record.recordID] = CKError.withoutKeys(
+            failures[outgoing.record.recordID] = CKError.notEncrypted(
+                .cannotBeEncryptedAnew,
                 "\(outgoing.name.quotedName) is not encrypted anew: as far as this device can see, it is shared with "
                     + "nobody")
         }
@@ -203,7 +204,8 @@ extension CKDatabase {
                 try sealer.seal(
                     &zone.saves[place], root: roots[id] ?? id, policy: policy, moved: moved.values[id] ?? [:])
             } catch {
-                throw CKError.withoutKeys(
+                throw CKError.notEncrypted(
+                    .keysDiffer,
                     "the newest encryption key of zone \(zone.id.zoneName.quotedName) is missing on this device; let "
                         + "another device of the account save something in it")
             }
@@ -230,7 +232,8 @@ extension CKDatabase {
             if let keys { return keys }
         }
         if let keys = try await zones.keysForWriting(zone, isStale: isStale, for: account, options) { return keys }
-        throw CKError.withoutKeys(
+        throw CKError.notEncrypted(
+            .waitsForOwner,
             "\(root.quotedName) was shared without encryption keys, and nothing below it can be saved with encrypted "
                 + "values here; a device of its owner's makes them with what it encrypts there next")
     }

@@ -18,7 +18,8 @@ extension CKError {
     ///   - unproven: The record of which nothing else says that it is there.
     static func withDoubtfulPlace(_ name: String, below root: String, unproven: CKRecord.ID) -> CKError {
         let place = unproven.recordName.quotedName
-        let error = CKError.withoutKeys(
+        let error = CKError.notEncrypted(
+            .placeIsUnproven,
             "\(name.quotedName) is not saved: what is encrypted in it, or above it, belongs to another tree, and "
                 + "only the server says that \(place) is below \(root.quotedName), which is shared; if it belongs "
                 + "there, set the parent of \(place) again, save that, and try again")

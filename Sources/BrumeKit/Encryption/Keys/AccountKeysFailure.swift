@@ -46,9 +46,10 @@ extension AccountKeysFailure {
                 message:
                     "the server has no encryption keys of the account to which a recovery code could belong; if there "
                     + "were some, let a device that has them connect first, which gives them back")
-        case .noKeys(let absence): CKError.withoutKeys(absence.sentence)
+        case .noKeys(let absence): CKError.notEncrypted(.deviceHasNoKeys, absence.sentence)
         case .conflict:
-            CKError.withoutKeys(
+            CKError.notEncrypted(
+                .accountKeysDiffer,
                 "the server shows other encryption keys of the account than this device knows, and a person has to "
                     + "decide: somebody began anew on another device, or devices went on after a backup was restored, "
                     + "or the server lies; let this device in on one that has those keys and that you trust "
@@ -65,7 +66,8 @@ extension AccountKeysFailure {
                     "this is no recovery code, which has 28 letters and digits in seven groups; look for a mistyped "
                     + "character")
         case .enrolmentBroken:
-            CKError.withoutKeys(
+            CKError.notEncrypted(
+                .accountKeysDiffer,
                 "what the other device said and what the server shows of the account's encryption keys do not fit, and "
                     + "this device takes none; begin anew, and where it happens again ask the server's operator what "
                     + "happened")
@@ -121,7 +123,8 @@ extension AccountKeysFailure {
     /// time is no reason to give a change up.
     var errorOfValues: CKError {
         guard case .malformed(let reason) = self else { return error }
-        return CKError.withoutKeys(
+        return CKError.notEncrypted(
+            .accountKeysDiffer,
             "the server's answer about the account's encryption keys can't be used, and nothing is encrypted with it: "
                 + "\(reason); ask its operator what happened")
     }

@@ -38,7 +38,8 @@ extension ZoneRingFailure {
         let people = "CKDatabase.encryptionPeople(\(isTree ? "ofShared" : "of"):)"
         return switch self {
         case .forked:
-            CKError.withoutKeys(
+            CKError.notEncrypted(
+                .keysDiffer,
                 "the server shows \(zone) otherwise than this device knows them, and nothing is encrypted with them: "
                     + "ask the server's operator what happened; if a backup was restored, "
                     + (ring.owner.isEmpty
@@ -48,7 +49,8 @@ extension ZoneRingFailure {
                             + "CKDatabase.acceptEncryptionKeys(\(isTree ? "ofShared" : "of"):) goes on with what the "
                             + "server shows"))
         case .isOver:
-            CKError.withoutKeys(
+            CKError.notEncrypted(
+                .keysDiffer,
                 "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
                     + "with them: ask its operator what happened")
         case .isPerRecord:
@@ -64,16 +66,19 @@ extension ZoneRingFailure {
                     "the files of zone \(ring.zone.quotedName) are \(areEncrypted ? "" : "not ")encrypted, and that "
                     + "is never changed; leave encryptsAssets nil, or use another zone")
         case .isNoMember:
-            CKError.withoutKeys(
+            CKError.notEncrypted(
+                .waitsForOwner,
                 "this account does not have \(zone) yet: a device of its owner's hands them on the next time that it "
                     + "fetches what is shared; where the share was accepted without the whole link, open that, or ask the "
                     + "owner for the newest one, or to give this account the keys (CKDatabase.giveEncryptionKeys(to:))")
         case .isDue:
-            CKError.withoutKeys(
+            CKError.notEncrypted(
+                .waitsForOwner,
                 "somebody left, or has new keys, since \(zone) were made, and this account may not make others: try "
                     + "again when its owner, or somebody who may change its records, has used it")
         case .isStranger(let user):
-            CKError.withoutKeys(
+            CKError.notEncrypted(
+                .personChanged,
                 "the server shows other keys of user \(user) than this device knows, and nothing is encrypted with "
                     + "\(zone): they began anew, or the server lies; \(people) shows a safety "
                     + "number to compare with them, and CKContainer.trust(_:) takes the keys")
@@ -95,7 +100,8 @@ extension ZoneRingFailure {
                     + "share, or use another zone")
         case .isFullOfTrees: ZoneRingFailure.full.error(ring.zones)
         case .malformed(let reason):
-            CKError.withoutKeys(
+            CKError.notEncrypted(
+                .keysDiffer,
                 "the server's answer about \(zone) can't be used, and nothing is encrypted with it: \(reason); ask its "
                     + "operator what happened")
         }
