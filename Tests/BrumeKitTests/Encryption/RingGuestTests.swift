@@ -467,6 +467,32 @@ struct RingGuestTests {
         #expect(ada.failure(.share(.init())) == .isOver)
     }
 
+    @Test("is read by a device that comes when many more have had its keys than can at once")
+    func manyFormerMembers() throws {
+        try ada.run(.share(.init()))
+        for round in 0..<5 {
+            // Those before have left, and the link with them.
+            desk.participants = []
+            let head = try #require(try ada.run(.write)).chain.head
+            let secret = try head.invitations[0].openSecret(as: ada.identity.keys)
+            for number in 0..<105 {
+                let guest = try GuestDevice("_\(round * 105 + number)", at: desk)
+                let hash = guest.identity.statement.hash
+                desk.participants.insert(guest.user)
+                desk.statements[guest.user] = guest.signed
+                desk.guests[guest.user] = RingGuest(
+                    user: guest.user, statementHash: hash, invitationID: head.invitations[0].id,
+                    proof: secret.joinProof(
+                        ring: head.ring, invitationID: head.invitations[0].id, guest: guest.user, statementHash: hash))
+            }
+            try ada.run(.write)
+        }
+        let value = try #require(try ada.sealed("late"))
+        let late = try ada.other()
+        late.zone = ada.zone
+        #expect(try late.opened(value) == "late" && late.people.count == 525)
+    }
+
     @Test("of more strangers than a device keeps in mind is none")
     func manyMembers() throws {
         try takeIn(bob)

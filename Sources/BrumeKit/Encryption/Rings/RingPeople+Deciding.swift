@@ -24,8 +24,9 @@ extension RingPeople {
                 .error(ring)
         }
         var people: [ShownPerson] = []
+        var room = KeyLimits.peopleBytesMax
         for (user, hash) in hashes.sorted(by: { $0.key < $1.key }) where Names.isUserRecordName(user) {
-            guard let signed = try await statements(of: user),
+            guard let signed = try await statements(of: user, room: &room),
                 let statements = ShownStatements(signed, of: PersonFile.scope(of: user, folder.place)).chain(
                     named: hash)
             else { continue }

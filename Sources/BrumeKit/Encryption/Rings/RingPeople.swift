@@ -34,8 +34,9 @@ struct RingPeople: Sendable {
     /// - Parameter hashes: Of somebody who is not known a chain counts that has one of these.
     func meet(_ users: [String], named hashes: Set<[UInt8]>) async throws(CKError) -> Met {
         var met = Met()
+        var room = KeyLimits.peopleBytesMax
         for user in users {
-            guard let meeting = try await meet(user, named: hashes) else {
+            guard let meeting = try await meet(user, named: hashes, room: &room) else {
                 met.strangers.insert(user)
                 continue
             }
@@ -98,9 +99,9 @@ struct RingPeople: Sendable {
 
     /// What is known of a user once it is compared with what the server shows; nil for a stranger.
     private func meet(
-        _ user: String, named hashes: Set<[UInt8]>
+        _ user: String, named hashes: Set<[UInt8]>, room: inout Int
     ) async throws(CKError) -> ShownStatements.Meeting? {
-        guard let statements = try await statements(of: user) else { return nil }
+        guard let statements = try await statements(of: user, room: &room) else { return nil }
         let scope = PersonFile.scope(of: user, folder.place)
         return ShownStatements(statements, of: scope).meet(
             try await load(user).known, named: hashes, isOwner: user == ring.owner)
@@ -112,11 +113,14 @@ struct RingPeople: Sendable {
     }
 
     /// All statements of a user that the server has beside the zone's rings; nil where they are none.
-    func statements(of user: String) async throws(CKError) -> [SignedStatement]? {
+    ///
+    /// - Parameter room: Bytes that those of others than the owner may have; what these have is taken from it.
+    func statements(of user: String, room: inout Int) async throws(CKError) -> [SignedStatement]? {
         var shown: [SignedStatement] = []
         var byteCount = 0
         let isOwner = user == ring.owner
-        let bytesMax = isOwner ? KeyLimits.statementBytesMax : 2 * Limits.ringStatementBytesPerUser
+        defer { if !isOwner { room -= byteCount } }
+        let bytesMax = isOwner ? KeyLimits.statementBytesMax : min(room, 2 * Limits.ringStatementBytesPerUser)
         let countMax = isOwner ? KeyLimits.statementsMax : 2 * Limits.ringStatementsPerUser
         while true {
             let request = FetchRingStatementsRequest(zone: ring.zoneID, user: user, after: UInt32(shown.count))
