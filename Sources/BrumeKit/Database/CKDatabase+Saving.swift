@@ -202,6 +202,7 @@ extension CKDatabase {
                 break
             }
         }
+        take(refusalsOfDeepRecords(in: sent, results, core.account))
         return results
     }
 

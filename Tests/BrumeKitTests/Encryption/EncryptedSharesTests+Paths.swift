@@ -30,6 +30,33 @@ extension EncryptedSharesTests {
         #expect(await code { try await ada.privateCloudDatabase.save(new) } == .accountTemporarilyUnavailable)
     }
 
+    @Test("are refused with the reason below more records than are looked at, and saved without encrypted fields")
+    func deepRecords() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let diary = try await diary(ada, bob)
+        var parent = diary.root
+        var chain: [CKRecord] = []
+        for number in 1...ZoneTrees.depthMax + 2 {
+            let record = CKRecord(recordType: "Folder", recordID: diary.id("deep\(number)"))
+            record.setParent(parent)
+            chain.append(record)
+            parent = record
+        }
+        let database = ada.privateCloudDatabase
+        let results = try await database.modifyRecords(saving: chain, deleting: [])
+        for result in results.saveResults.values { _ = try result.get() }
+        let seen = try await bob.sharedCloudDatabase.record(for: diary.id(parent.recordID.recordName, isOwner: false))
+        for (last, database) in [(parent, database), (seen, bob.sharedCloudDatabase)] {
+            last.encryptedValues["text"] = "secret"
+            let error = await failure { try await database.save(last) }
+            #expect(error?.code == .limitExceeded && error?.localizedDescription.contains("64 records") == true)
+        }
+        let near = chain[ZoneTrees.depthMax - 2]
+        near.encryptedValues["text"] = "secret"
+        try await database.save(near)
+        #expect(try await text(diary.id(near.recordID.recordName, isOwner: false), on: bob) == "secret")
+    }
+
     @Test("get no stamp in a shared tree for a parent that the server alone has named")
     func stampOnTrust() async throws {
         let (ada, bob) = (device(0), device(1))

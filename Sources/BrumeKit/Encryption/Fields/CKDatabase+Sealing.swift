@@ -155,7 +155,11 @@ extension CKDatabase {
             // A parent alone needs no keys: it goes without a stamp.
             zone.saves[place].stamp = []
             if !outgoing.needsKeys(policy) { continue }
-            failures[outgoing.record.recordID] = without[roots[outgoing.name] ?? outgoing.name]
+            let error = without[roots[outgoing.name] ?? outgoing.name]
+            // Of what somebody else shares record by record, the account sees nothing above the root.
+            let isDeep = databaseScope == .shared && trees.isTooDeep(outgoing.name, parent: outgoing.sent.parent)
+            failures[outgoing.record.recordID] =
+                isDeep && error?.encryptionProblem == .waitsForOwner ? CKError.tooDeep(outgoing.name) : error
         }
         places.removeAll(where: closed.contains)
         for outgoing in places.map({ zone.saves[$0] }) where outgoing.isEncryptedAnew {

@@ -57,6 +57,24 @@ extension CKDatabase {
         return (found, trees)
     }
 
+    /// What the server has refused for its keys again and again since it is further below a shared record than is
+    /// looked, with that as the reason.
+    func refusalsOfDeepRecords(
+        in part: RecordModification.Part, _ results: RecordModificationResults, _ account: AccountBinding
+    ) -> RecordModificationResults {
+        var refusals: RecordModificationResults = ([:], [:])
+        for zone in part.zones {
+            let trees = account.encryptedZones.trees(zone.id.ringID)
+            for outgoing in zone.saves {
+                guard case .failure(let error as CKError)? = results.saveResults[outgoing.record.recordID],
+                    error.saysKeysChanged, trees.isTooDeep(outgoing.name, parent: outgoing.sent.parent)
+                else { continue }
+                refusals.saveResults[outgoing.record.recordID] = .failure(CKError.tooDeep(outgoing.name))
+            }
+        }
+        return refusals
+    }
+
     /// Asks the server for the parents of records, and remembers them. One that is not there counts as a root.
     ///
     /// - Parameter withTrees: Whether also the trees of what is encrypted in them are found out.
@@ -125,5 +143,16 @@ extension ZoneTrees {
         let share = record.share ?? ""
         learn(record.system.name, share: share.isEmpty ? nil : share)
         learn(record.system.name, treeIDs: Set(record.valueHeaders.map(\.treeID)))
+    }
+}
+
+extension CKError {
+    /// What a save fails with whose record is further below a shared one than is looked.
+    static func tooDeep(_ name: String) -> CKError {
+        CKError(
+            .limitExceeded,
+            message: "\(name.quotedName) is not saved with encrypted values: it is more than \(ZoneTrees.depthMax) "
+                + "records below the one that is shared, further than is looked for the keys; give it a parent nearer to "
+                + "that")
     }
 }

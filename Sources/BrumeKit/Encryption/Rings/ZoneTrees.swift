@@ -84,6 +84,13 @@ struct ZoneTrees: Sendable {
         return .root(name)
     }
 
+    /// Whether the root of a record's tree is further above it than is looked.
+    func isTooDeep(_ record: String, parent: String?) -> Bool {
+        let path = path(of: record, parent: parent)
+        guard path.count > Self.depthMax, let last = path.last, !path.contains(where: isShared) else { return false }
+        return parents[last] != .some(nil)
+    }
+
     /// A record and all that are known above it, of which any may have been the root of a share.
     func path(of record: String, parent: String?) -> [String] {
         var path = [record]
