@@ -94,6 +94,8 @@ struct KeyPeopleCommandTests {
         #expect(try run("a", ["key", "trust", "Lists", "list", "--yes"]).output.first?.hasPrefix("nothing") == true)
         let other = try run("b", ["key", "people", "Lists", "list", "--owner", owner])
         #expect(other.output.first?.hasPrefix(owner) == true, "\(other.output)")
+        let guests = try run("b", ["key", "trust", "Lists", "list", "--owner", owner, "--yes", "--json"]).json()
+        #expect(guests["owner"]?.text == owner && guests["accepted"]?.line == "false", "\(guests.line)")
     }
 
     @Test("read what is below a record that moves into a share once it was encrypted anew")

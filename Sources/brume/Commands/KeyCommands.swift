@@ -74,7 +74,7 @@ enum KeyCommands {
                 ArgumentDefinition(
                     "RECORD", "the name of a shared record, which has keys of its own", isOptional: true),
             ],
-            options: [CommandOptions.yes] + options,
+            options: [CommandOptions.owner, CommandOptions.yes] + options,
             notes: [
                 """
                 For a zone whose keys are others on the server than this device knows, as after a backup was restored \
@@ -82,10 +82,14 @@ enum KeyCommands {
                 takes --yes: first find out from the operator what happened. What this device knows is still read.
                 """,
                 """
+                In what another user shares (--owner) it goes on with what the owner's newest keys have made: open the                 share's newest link before, which mostly is enough.
+                """,
+                """
                 Where another user has other keys than this device knows: brume key people, and brume key compare. \
                 Where the account's own keys are others, a device that has them lets this one in: brume key enrol.
                 """, CommandOptions.clientNote,
-            ], examples: ["brume key trust Notes"], body: .asynchronous(trust)),
+            ], examples: ["brume key trust Notes", "brume key trust Lists groceries --owner _5f3c…"],
+            body: .asynchronous(trust)),
         CommandDefinition(
             ["key", "reset"], "begin anew when all devices and the recovery code are lost: deletes data",
             options: [CommandOptions.yes, deviceName] + options,
@@ -238,10 +242,14 @@ enum KeyCommands {
             }
         if invocation.isOn("json") {
             let record = place.root.map { JSONValue.string($0.recordName) }
+            let owner = place.zoneID.otherOwner.map { [("owner", JSONValue.string($0))] } ?? []
             let members = [("zone", .string(place.zoneID.zoneName))] + (record.map { [("record", $0)] } ?? [])
-            Terminal.print(JSONValue.object(members + [("accepted", .bool(wasOther))]).line)
+            Terminal.print(JSONValue.object(members + owner + [("accepted", .bool(wasOther))]).line)
         } else if wasOther {
-            Terminal.print("\(what) has a new key, behind what the server shows; what this device knew is still read")
+            let outcome =
+                place.zoneID.otherOwner == nil
+                ? "has a new key, behind what the server shows" : "is used with the keys that the server shows"
+            Terminal.print("\(what) \(outcome); what this device knew is still read")
         } else {
             Terminal.print("nothing to decide: the server shows for \(what) what this device knows")
         }
