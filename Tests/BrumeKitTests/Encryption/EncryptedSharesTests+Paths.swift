@@ -30,6 +30,30 @@ extension EncryptedSharesTests {
         #expect(await code { try await ada.privateCloudDatabase.save(new) } == .accountTemporarilyUnavailable)
     }
 
+    @Test("are saved by a device that has seen as many records of a zone as it keeps in mind")
+    func manyRecordsSeen() async throws {
+        let ada = device(0)
+        let zone = try await diary(ada, device(1)).zone
+        let database = ada.privateCloudDatabase
+        let folder = page("folder", in: zone, name: "folder")
+        try await database.save(folder)
+        let other = device(0).privateCloudDatabase
+        for room in 0...2 {
+            ada.core.account.encryptedZones.updateTrees(zone.zoneID.ringID) { trees in
+                trees = ZoneTrees()
+                for number in 0..<ZoneTrees.recordsMax - room { trees.learn("r\(number)", parent: nil) }
+            }
+            let below = (0..<2).map { number in
+                let record = page("secret", in: zone, name: "\(room)-\(number)")
+                record.setParent(folder)
+                return record
+            }
+            let results = try await database.modifyRecords(saving: below, deleting: [])
+            for result in results.saveResults.values { _ = try result.get() }
+            _ = try await other.record(for: below[1].recordID)
+        }
+    }
+
     @Test("are refused with the reason below more records than are looked at, and saved without encrypted fields")
     func deepRecords() async throws {
         let (ada, bob) = (device(0), device(1))

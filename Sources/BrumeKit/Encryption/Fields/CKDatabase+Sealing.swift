@@ -225,13 +225,14 @@ extension CKDatabase {
     ) async throws(CKError) -> RingKeys {
         let zones = account.encryptedZones
         let zone = zoneID.ringID
-        if isStale, databaseScope == .private, !zones.trees(zone).isShared(root) {
+        var trees = zones.trees(zone).forOneOperation()
+        if isStale, databaseScope == .private, !trees.isShared(root) {
             // It may be shared by now, by another device.
-            try await fetchParents(of: [root], zoneID, account, options)
+            try await fetchParents(of: [root], into: &trees, zoneID, account, options)
         }
         // A ring that is known stays in use while its root is not shared, or not yet: guests read it when they come.
         let ring = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
-        if zones.trees(zone).isShared(root) || ring.isOwnTree && zones.knownKeys(ring) != nil {
+        if trees.isShared(root) || ring.isOwnTree && zones.knownKeys(ring) != nil {
             let keys = try await zones.keysForWriting(ring, isStale: isStale, for: account, options)
             if let keys { return keys }
         }

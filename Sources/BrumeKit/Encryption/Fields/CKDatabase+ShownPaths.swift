@@ -83,7 +83,7 @@ extension CKDatabase {
         _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> ZoneTrees {
         let zones = account.encryptedZones
-        let known = zones.trees(zone.id.ringID)
+        var known = zones.trees(zone.id.ringID).forOneOperation()
         let new = Set(zone.saves.filter { $0.sent.version == nil }.map(\.name))
         var unseen: Set<String> = []
         for outgoing in places.map({ zone.saves[$0] }) where !sealer.isPerZone {
@@ -93,8 +93,8 @@ extension CKDatabase {
         }
         unseen.subtract(new)
         if unseen.isEmpty { return known }
-        try await fetchParents(of: unseen.sorted(), withTrees: true, zone.id, account, options)
-        return zones.trees(zone.id.ringID)
+        try await fetchParents(of: unseen.sorted(), withTrees: true, into: &known, zone.id, account, options)
+        return known
     }
 
     /// The keys with which stamps of records may have been made: those that are known, and those of shared trees whose

@@ -39,10 +39,9 @@ extension CKDatabase {
         _ account: AccountBinding, _ options: CallOptions, alsoKnown: (inout ZoneTrees) -> Void = { _ in }
     ) async throws(CKError) -> (roots: [String: String], trees: ZoneTrees) {
         var found: [String: String] = [:]
-        var trees = ZoneTrees()
+        var trees = account.encryptedZones.trees(zoneID.ringID).forOneOperation()
+        alsoKnown(&trees)
         for _ in 0...ZoneTrees.depthMax {
-            trees = account.encryptedZones.trees(zoneID.ringID)
-            alsoKnown(&trees)
             found = [:]
             var unknown: Set<String> = []
             for record in records {
@@ -52,7 +51,8 @@ extension CKDatabase {
                 }
             }
             if unknown.isEmpty { break }
-            try await fetchParents(of: unknown.sorted(), withTrees: withTrees, zoneID, account, options)
+            try await fetchParents(
+                of: unknown.sorted(), withTrees: withTrees, into: &trees, zoneID, account, options)
         }
         return (found, trees)
     }
@@ -77,20 +77,24 @@ extension CKDatabase {
 
     /// Asks the server for the parents of records, and remembers them. One that is not there counts as a root.
     ///
-    /// - Parameter withTrees: Whether also the trees of what is encrypted in them are found out.
+    /// - Parameters:
+    ///   - withTrees: Whether also the trees of what is encrypted in them are found out.
+    ///   - trees: What an operation knows, beside the device.
     func fetchParents(
-        of names: [String], withTrees: Bool = false, _ zoneID: CKRecordZone.ID, _ account: AccountBinding,
-        _ options: CallOptions
+        of names: [String], withTrees: Bool = false, into trees: inout ZoneTrees, _ zoneID: CKRecordZone.ID,
+        _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
         // Whole records are kept no longer than it takes to learn from them.
         for names in names.inParts(of: withTrees ? Self.wholeRecordsAtOnce : Limits.itemsPerRequest) {
             let records = try await fetchRaw(names, zoneID, desiredKeys: withTrees ? nil : [], account, options)
-            account.encryptedZones.updateTrees(zoneID.ringID) { trees in
+            func learn(_ trees: inout ZoneTrees) {
                 for name in names {
                     if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
                     if withTrees { trees.learn(name, treeIDs: [], isWhole: true) }
                 }
             }
+            learn(&trees)
+            account.encryptedZones.updateTrees(zoneID.ringID, learn)
         }
     }
 

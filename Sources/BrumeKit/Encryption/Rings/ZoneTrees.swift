@@ -4,7 +4,7 @@ internal import BrumeModel
 /// of its tree, and a tree goes by the name of its root.
 struct ZoneTrees: Sendable {
     /// Records that are kept in mind; then it begins anew, and parents are fetched again.
-    private static let recordsMax = 20_000
+    static let recordsMax = 20_000
     /// Records from one to its root: as many as are looked at before a record is taken for the root.
     static let depthMax = Limits.treeDepth
 
@@ -16,8 +16,28 @@ struct ZoneTrees: Sendable {
     /// otherwise than the server where the record belongs. None for one that was seen whole with nothing encrypted.
     private var treeIDs: [String: Set<[UInt8]>] = [:]
     private static let treesOfRecordMax = 8
+    /// What one operation has learned; nil where the device learns.
+    private var learned: Learned?
+
+    /// Of as many records as a request can name, and those above them.
+    private struct Learned: Sendable {
+        var parents: [String: String?] = [:]
+        var treeIDs: [String: Set<[UInt8]>] = [:]
+    }
+
+    /// The same for one operation, which keeps what it learns beside: it never begins anew in its midst, and copies
+    /// nothing of what is known.
+    func forOneOperation() -> ZoneTrees {
+        var trees = self
+        trees.learned = learned ?? Learned()
+        return trees
+    }
 
     mutating func learn(_ record: String, parent: String?) {
+        if learned != nil {
+            learned?.parents[record] = .some(parent)
+            return
+        }
         if parents.count >= Self.recordsMax, parents[record] == nil { (parents, shares) = ([:], [:]) }
         parents[record] = .some(parent)
     }
@@ -25,17 +45,22 @@ struct ZoneTrees: Sendable {
     /// - Parameter isWhole: Whether there are no others.
     mutating func learn(_ record: String, treeIDs ids: Set<[UInt8]>, isWhole: Bool = false) {
         if ids.isEmpty, !isWhole { return }
-        if treeIDs.count >= Self.recordsMax, treeIDs[record] == nil { treeIDs = [:] }
-        let all = treeIDs[record, default: []].union(ids)
+        let all = self.treeIDs(of: record).union(ids)
         // Whoever makes up so many takes the place of none that is known.
-        if all.count <= Self.treesOfRecordMax { treeIDs[record] = all }
+        guard all.count <= Self.treesOfRecordMax else { return }
+        if learned != nil {
+            learned?.treeIDs[record] = all
+        } else {
+            if treeIDs.count >= Self.recordsMax, treeIDs[record] == nil { treeIDs = [:] }
+            treeIDs[record] = all
+        }
     }
 
     /// The trees of what is encrypted in a record, as far as it was seen.
-    func treeIDs(of record: String) -> Set<[UInt8]> { treeIDs[record] ?? [] }
+    func treeIDs(of record: String) -> Set<[UInt8]> { learned?.treeIDs[record] ?? treeIDs[record] ?? [] }
 
     /// Whether it is known in which trees something in a record was encrypted.
-    func knowsTrees(of record: String) -> Bool { treeIDs[record] != nil }
+    func knowsTrees(of record: String) -> Bool { learned?.treeIDs[record] != nil || treeIDs[record] != nil }
 
     /// Stamps have proved where records are: what was encrypted in them before says nothing any more.
     mutating func forgetTrees(of records: some Sequence<String>) {
@@ -61,7 +86,10 @@ struct ZoneTrees: Sendable {
     func share(of root: String) -> String? { root.isEmpty ? CKRecordNameZoneWideShare : shares[root] }
 
     /// The parent of a record that was seen, nil for none; nil as well for one that was not seen.
-    func parent(of record: String) -> String?? { parents[record] }
+    func parent(of record: String) -> String?? {
+        if let parent = learned?.parents[record] { return .some(parent) }
+        return parents[record]
+    }
 
     enum Walk: Equatable {
         case root(String)
@@ -77,7 +105,7 @@ struct ZoneTrees: Sendable {
         var name = parent
         for _ in 0..<Self.depthMax {
             if isShared(name) { return .root(name) }
-            guard let next = parents[name] else { return .unknown(name) }
+            guard let next = self.parent(of: name) else { return .unknown(name) }
             guard let next else { return .root(name) }
             name = next
         }
@@ -88,7 +116,7 @@ struct ZoneTrees: Sendable {
     func isTooDeep(_ record: String, parent: String?) -> Bool {
         let path = path(of: record, parent: parent)
         guard path.count > Self.depthMax, let last = path.last, !path.contains(where: isShared) else { return false }
-        return parents[last] != .some(nil)
+        return self.parent(of: last) != .some(nil)
     }
 
     /// A record and all that are known above it, of which any may have been the root of a share.
@@ -97,7 +125,7 @@ struct ZoneTrees: Sendable {
         var next = parent
         while let name = next, path.count <= Self.depthMax {
             path.append(name)
-            next = parents[name] ?? nil
+            next = self.parent(of: name) ?? nil
         }
         return path
     }
