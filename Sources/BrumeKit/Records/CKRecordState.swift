@@ -82,14 +82,16 @@ struct CKRecordState: Sendable {
     private static func split(
         _ answer: [String: FieldValue], _ opened: OpenedFields, _ contents: inout AssetContents
     ) -> (fields: [String: FieldValue], encrypted: EncryptedFields) {
-        var (fields, sealed) = (answer, [String: EncryptedValue]())
+        let sealedCount = answer.count { if case .encrypted = $0.value { true } else { false } }
+        if sealedCount == 0, opened.unreadable.isEmpty { return (answer, EncryptedFields()) }
+        var (fields, sealed) = ([String: FieldValue](), [String: EncryptedValue](minimumCapacity: sealedCount))
+        fields.reserveCapacity(answer.count - sealedCount + opened.secrets.count)
         for (key, value) in answer {
             guard case .encrypted(let encrypted) = value else {
-                if opened.unreadable[key] != nil { fields[key] = nil }
+                if opened.unreadable[key] == nil { fields[key] = value }
                 continue
             }
             sealed[key] = encrypted
-            fields[key] = nil
             guard let secrets = opened.secrets[key] else { continue }
             fields[key] = encrypted.assetsValue
             for (asset, secret) in zip(encrypted.assets, secrets) { contents.setSecret(secret, of: asset) }

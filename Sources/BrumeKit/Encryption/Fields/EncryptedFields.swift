@@ -34,6 +34,11 @@ struct EncryptedFields: Sendable {
     /// Those of an answer.
     init(sealed: [String: EncryptedValue], opened: OpenedFields) {
         self.sealed = sealed
+        if opened.values.count == sealed.count, opened.unreadable.isEmpty, opened.secrets.isEmpty {
+            // All that was encrypted is open.
+            values = opened.values
+            return
+        }
         for key in sealed.keys {
             if let value = opened.values[key] {
                 values[key] = value
@@ -100,6 +105,7 @@ struct EncryptedFields: Sendable {
     ///
     /// - Parameter opened: Values among them that the record did not hold.
     mutating func sends(_ values: [String: EncryptedValue?], opened: [String: FieldValue]) {
+        sealed.reserveCapacity(values.count)
         for (key, value) in values { sealed[key] = value?.withoutReceipts }
         for (key, value) in opened where edits[key] == nil {
             self.values[key] = value

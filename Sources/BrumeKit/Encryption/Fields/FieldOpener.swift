@@ -28,6 +28,10 @@ struct FieldOpener: Sendable {
             (zone.rings.first?.encryptsAssets ?? zone.keptEncryptsAssets) && !acceptsPlainAssets
             && record.system.type != Names.shareType
         var ciphers: [ValueHeader: [RecordCipher]] = [:]
+        // Mostly all values of a record have one.
+        var last: (header: ValueHeader, ciphers: [RecordCipher])?
+        opened.values.reserveCapacity(
+            record.fields.count { if case .encrypted(let value) = $0.value { value.assets.isEmpty } else { false } })
         for (key, field) in record.fields {
             guard case .encrypted(let value) = field else {
                 // Whoever has no key could have put it there.
@@ -40,12 +44,18 @@ struct FieldOpener: Sendable {
             }
             do throws(EncryptionRefusal) {
                 let header = try ValueHeader(of: value.bytes)
-                let fitting =
-                    ciphers[header]
-                    ?? zone.rings.flatMap { $0.ciphers(header) }.map {
-                        $0.record(named: record.system.name, type: record.system.type)
-                    }
-                ciphers[header] = fitting
+                let fitting: [RecordCipher]
+                if let last, last.header == header {
+                    fitting = last.ciphers
+                } else {
+                    fitting =
+                        ciphers[header]
+                        ?? zone.rings.flatMap { $0.ciphers(header) }.map {
+                            $0.record(named: record.system.name, type: record.system.type)
+                        }
+                    ciphers[header] = fitting
+                    last = (header, fitting)
+                }
                 if fitting.isEmpty { throw .keyMissing }
                 if value.assets.isEmpty {
                     opened.values[key] = try Self.open(value, field: key, with: fitting) {

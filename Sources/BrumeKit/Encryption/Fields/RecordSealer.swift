@@ -86,14 +86,18 @@ struct RecordSealer {
             isSealedAnew = true
             return EncryptedValue(kind, record.seal(plain, field: key, valueType: type), assets: assets)
         }
-        let save = outgoing.sent.save(name: id.recordName, type: outgoing.record.recordType, policy: policy)
-        for (key, value) in save.fields {
-            if let value, let sealed = sealAssets(value, key) { sent[key] = sealed }
+        if !outgoing.sent.contents.secrets.isEmpty {
+            let save = outgoing.sent.save(name: id.recordName, type: outgoing.record.recordType, policy: policy)
+            for (key, value) in save.fields {
+                if let value, let sealed = sealAssets(value, key) { sent[key] = sealed }
+            }
         }
         for (key, value) in moved where fields.edits[key] == nil && outgoing.sent.edits[key] == nil {
             sent[key] = sealAssets(value, key) ?? seal(value, key)
         }
-        for key in fields.sentKeys(policy) {
+        let keys = fields.sentKeys(policy)
+        sent.reserveCapacity(sent.count + keys.count)
+        for key in keys {
             sent.updateValue(fields.values[key].map { seal($0, key) }, forKey: key)
         }
         outgoing.sealed = sent
