@@ -87,6 +87,10 @@ enum ServeCommand {
             disk, exit 0. A second signal ends the process at once.
             """,
             """
+            Started by systemd with Type=notify it says when it serves, reloads and stops, and feeds the watchdog (WatchdogSec=) \
+            as long as its loops turn.
+            """,
+            """
             SIGHUP has it read certificate and key again, for new connections; those that are there stay. Files that can't be used, or \
             don't belong together, change nothing, and the log says so. The log level of the configuration file is read again, too.
             """,
@@ -151,13 +155,15 @@ enum ServeCommand {
         let configuration = try configuration(invocation)
         try DataFolder.requireOwn(configuration.dataFolder)
         StopSignals.block()
+        let service = ManagedService()
+        service.opens()
         let log = configuration.log
         if !FileSystem.exists(configuration.dataFolder) {
             log.info("there is no data folder yet: a new one is made", [("folder", configuration.dataFolder)])
         }
         let server = try Server(configuration)
         try ServerRunner.run(
-            server, withParent: invocation.isOn("with-parent"),
+            server, withParent: invocation.isOn("with-parent"), as: service,
             reload: {
                 do {
                     if let invocation = try CommandLineRunner.readAgain() {

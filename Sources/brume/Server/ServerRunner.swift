@@ -7,13 +7,23 @@ internal import Foundation
 enum ServerRunner {
     /// Starts `server`, calls `serving`, and returns when it has shut down cleanly.
     ///
-    /// - Parameter reload: Called at SIGHUP, which stops the server otherwise.
+    /// - Parameters:
+    ///   - service: Tells a service manager about it; nil for a server that is none's.
+    ///   - reload: Called at SIGHUP, which stops the server otherwise.
     static func run(
-        _ server: Server, withParent: Bool, reload: (@Sendable () -> Void)? = nil, serving: () throws -> Void
+        _ server: Server, withParent: Bool, as service: ManagedService? = nil, reload: (@Sendable () -> Void)? = nil,
+        serving: () throws -> Void
     ) throws {
-        StopSignals.watch(reload: reload) { server.drain() }
-        if withParent { StopSignals.watchStandardInput { server.drain() } }
+        let stop: @Sendable () -> Void = {
+            service?.stops()
+            server.drain()
+        }
+        var reload = reload
+        if let service, let body = reload { reload = { service.reloads(server, body) } }
+        StopSignals.watch(reload: reload, stop)
+        if withParent { StopSignals.watchStandardInput(stop) }
         try server.start()
+        service?.serves(server)
         do {
             try serving()
         } catch {

@@ -1,0 +1,50 @@
+internal import BrumeServer
+internal import BrumeSystem
+internal import Foundation
+
+/// What a server tells the service manager that started it, such as systemd with `Type=notify`; nothing where nobody
+/// wants to hear of it.
+struct ManagedService: Sendable {
+    private let notifier: ServiceNotifier?
+    private let watchdog: ServiceWatchdog?
+
+    /// Takes what the manager says out of the environment, so that no process which the server starts speaks for it. To
+    /// be called before there are other threads.
+    init() {
+        func take(_ name: String) -> String? {
+            defer { unsetenv(name) }
+            return ProcessInfo.processInfo.environment[name]
+        }
+        notifier = ServiceNotifier(socket: take("NOTIFY_SOCKET"))
+        let (microseconds, process) = (take("WATCHDOG_USEC"), take("WATCHDOG_PID"))
+        watchdog = ServiceWatchdog(microseconds: microseconds, process: process)
+    }
+
+    /// The data folder is being read.
+    func opens() { notifier?.send(.status("reading the data folder")) }
+
+    /// Clients can connect: from now on it is watched, where the manager wants that.
+    func serves(_ server: Server) {
+        notifier?.send(.ready, .status("serving on \(server.address)"))
+        guard let notifier, let watchdog else { return }
+        // A loop that hangs is told of by silence.
+        Thread.detachNewThread {
+            while true {
+                let began = MonotonicClock.nowNanoseconds
+                if server.loopsTurn(withinMilliseconds: watchdog.intervalMilliseconds) { notifier.send(.watchdog) }
+                let spent = Int((MonotonicClock.nowNanoseconds - began) / 1_000_000)
+                usleep(UInt32(max(1, watchdog.intervalMilliseconds - spent)) * 1_000)
+            }
+        }
+    }
+
+    /// Reads again what can be read again.
+    func reloads(_ server: Server, _ body: () -> Void) {
+        notifier?.send(.reloading(nowMicroseconds: MonotonicClock.nowNanoseconds / 1_000))
+        body()
+        notifier?.send(.ready, .status("serving on \(server.address)"))
+    }
+
+    /// No new connections are taken.
+    func stops() { notifier?.send(.stopping, .status("ending calls, and writing everything to the disk")) }
+}
