@@ -13,7 +13,9 @@ enum DevCommand {
                 "data", "DIR", "the data folder (default: a temporary one, removed at the end)",
                 variable: "BRUME_DEV_DATA"),
             OptionDefinition("accounts", "NAME", "accounts to make", fallback: "a,b", repeats: true),
-            OptionDefinition("port", "PORT", "the port on 127.0.0.1; 0: any that is free", fallback: "0"),
+            OptionDefinition(
+                "port", "PORT",
+                "the port on 127.0.0.1; 0: any that is free (default: with --data its last one, if that is free)"),
             OptionDefinition("container", "NAME", "the container for the printed settings", fallback: "iCloud.brume"),
             OptionDefinition("environment", "NAME", "development or production", fallback: "development"),
             OptionDefinition(
@@ -32,6 +34,10 @@ enum DevCommand {
             The ready file holds {"server":"127.0.0.1:PORT","ca":"PATH","accounts":{"a":{"token":"…","email":"a@example.com",\
             "user":"_…"}}}. A data folder can be used again: the accounts in it are given a new token each time. The container \
             is not restricted: any name is served.
+            """,
+            """
+            Devices keep the keys of what is encrypted apart for each server, by the address that they are given: a data folder \
+            is served on the port that it had last, unless another process has it by now.
             """, CommandOptions.strictNote,
         ],
         examples: [
@@ -53,7 +59,7 @@ enum DevCommand {
 
     private static func run(_ invocation: Invocation) throws -> ExitCode {
         let started = MonotonicClock.nowNanoseconds
-        let port = try invocation.integer("port", in: 0...65_535) ?? 0
+        let wantedPort = try invocation.integer("port", in: 0...65_535)
         let environment = try CommandOptions.environment(invocation)
         let container = try CommandOptions.containerName(invocation)
         for name in invocation.texts("accounts") { try CommandOptions.checkAccountName(name, invocation) }
@@ -66,7 +72,8 @@ enum DevCommand {
         if !certificates.hasServerCertificate { try certificates.issue(names: Certificates.localNames) }
         var configuration = ServerConfiguration(
             dataFolder: folder, certificatePath: certificates.certificatePath, keyPath: certificates.keyPath)
-        configuration.port = UInt16(port)
+        let portFile = DevPortFile(folder: certificates.folder)
+        configuration.port = wantedPort.map { UInt16($0) } ?? portFile.freePort ?? 0
         configuration.caPath = certificates.caPath
         configuration.journalSegmentBytes = journalSegmentBytes
         configuration.loopCount = try invocation.integer("loops", in: 1...256) ?? 1
@@ -82,6 +89,7 @@ enum DevCommand {
         if let schema { try install(schema, folder: folder, container: container) }
         let server = try Server(configuration)
         try ServerRunner.run(server, withParent: invocation.isOn("with-parent")) {
+            portFile.write(server.port)
             if let path = invocation.text("ready-file") {
                 try writeReadyFile(path, server: server, certificates: certificates, accounts: accounts)
             }
