@@ -88,6 +88,9 @@ struct EncryptedFields: Sendable {
         edits[key] = nil
     }
 
+    /// Whether the server has an encrypted value of the field, which is no asset.
+    func holdsSealedValue(_ key: String) -> Bool { sealed[key].map { !$0.kind.namesAssets } ?? false }
+
     /// Whether a field has assets that this device can't open, and others can.
     func holdsClosedAssets(_ key: String) -> Bool {
         guard sealed[key]?.kind.namesAssets == true, let reason = unreadable[key] else { return false }
