@@ -12,6 +12,8 @@ enum FieldLie: Sendable {
     case flip(String, Int)
     case cut(String, Int)
     case lengthen(String)
+    /// Fields more, with values of so many trees that there are none of.
+    case madeUpTrees(Int)
 
     /// The fields of a record that are other ones; none where the record does not have what it takes.
     func told(_ fields: [String: FieldValue]) -> [String: FieldValue] {
@@ -42,6 +44,14 @@ enum FieldLie: Sendable {
             }
         case .cut(let key, let count): return changed(key) { $0 = Array($0.prefix(count)) }
         case .lengthen(let key): return changed(key) { $0.append(0) }
+        case .madeUpTrees(let count):
+            let made = (0..<count).map { number in
+                // Format, suite, the tree's id, its kind, the key's number, and no seal (EncryptionFormats.md, section 4).
+                let tree = [UInt8](repeating: UInt8(truncatingIfNeeded: 200 + number), count: 16)
+                let bytes = [1, 1] + tree + [0, 1, 0, 0, 0] + [UInt8](repeating: 7, count: 80)
+                return ("madeUp\(number)", FieldValue.encrypted(EncryptedValue(.string, bytes)))
+            }
+            return Dictionary(made) { first, _ in first }
         }
     }
 }

@@ -60,4 +60,29 @@ extension ShareKeyLieTests {
             try await share.isWhole(by: [try ada.relaunched(), share.bob])
         }
     }
+
+    @Test(
+        "encrypt nothing below a private record among shared ones, also with made-up values beside what it has encrypted",
+        arguments: [1, 7, 8, 50])
+    func madeUpTrees(count: Int) async throws {
+        try await LiedShare.run(.record) { share in
+            let own = CKRecord(recordType: "Item", recordID: share.id("own", for: share.ada))
+            own.encryptedValues["text"] = "secret own"
+            try await share.ada.privateCloudDatabase.save(own)
+            let web = try share.server.device(of: "ada")
+            let stray = try await web.privateCloudDatabase.record(for: own.recordID)
+            stray.setParent(share.id("root", for: share.ada))
+            try await web.privateCloudDatabase.save(stray)
+            let ada = try share.ada.relaunched()
+            let lie = try await share.server.lie(.showsMadeUpTrees(count, of: own.recordID), to: ada)
+            let seen = try await share.fetched("own", by: ada)
+            #expect(seen.encryptedValues["text"] == "secret own")
+            let new = CKRecord(recordType: "Item", recordID: share.id("new", for: ada))
+            new.encryptedValues["text"] = "secret new"
+            new.setParent(seen)
+            let error = await failure { try await ada.privateCloudDatabase.save(new) }
+            #expect(error?.encryptionProblem == .placeIsUnproven, "\(String(describing: error))")
+            lie.remove()
+        }
+    }
 }

@@ -16,6 +16,9 @@ struct ZoneTrees: Sendable {
     /// otherwise than the server where the record belongs. None for one that was seen whole with nothing encrypted.
     private var treeIDs: [String: Set<[UInt8]>] = [:]
     private static let treesOfRecordMax = 8
+    /// In the place of the ids of more trees than are kept of a record: no tree has it, so it names another tree than
+    /// any in which the record may be shown.
+    static let moreTrees: [UInt8] = []
     /// What one operation has learned; nil where the device learns.
     private var learned: Learned?
 
@@ -45,9 +48,10 @@ struct ZoneTrees: Sendable {
     /// - Parameter isWhole: Whether there are no others.
     mutating func learn(_ record: String, treeIDs ids: Set<[UInt8]>, isWhole: Bool = false) {
         if ids.isEmpty, !isWhole { return }
-        let all = self.treeIDs(of: record).union(ids)
-        // Whoever makes up so many takes the place of none that is known.
-        guard all.count <= Self.treesOfRecordMax else { return }
+        let known = self.treeIDs(of: record)
+        var all = known.union(ids)
+        // Whoever makes up so many takes the place of none that is known, and hides none either.
+        if all.count > Self.treesOfRecordMax { all = known.union([Self.moreTrees]) }
         if learned != nil {
             learned?.treeIDs[record] = all
         } else {
