@@ -28,10 +28,11 @@ enum KeyLimits {
     static let ringMembersMax = 128
     /// Links in a ring's entry, as the format has it.
     static let ringInvitationsMax = 32
-    /// Others whose statements are asked for in one look at a ring, and bytes of all of these: all whom a ring has ever
-    /// named, for a device that comes late. Twice what a server keeps beside the rings of a zone.
+    /// Others whose statements are asked for in one look at a ring: all whom a ring has ever named, for a device that
+    /// comes late. Twice as many as a server keeps beside the rings of a zone.
     static let peopleMax = 2 * Limits.ringUsersPerZone
-    static let peopleBytesMax = 2 * Limits.ringStatementBytesPerZone
+    /// Bytes of all of these as they come: what a server keeps. In memory they take some five times as much.
+    static let peopleBytesMax = Limits.ringStatementBytesPerZone
     /// Lives of a zone that a device keeps in mind, as the format has it.
     static let zoneLivesMax = 4096
     /// Bytes of a ring's file: entries of some branches, each with its length, and the ids of the zone's lives.

@@ -1,10 +1,13 @@
 internal import BrumeEncryption
+internal import BrumeModel
 
 /// What a server shows of one user's statements beside a zone's rings. Pure.
 ///
 /// Somebody who began anew has several chains. Entries of a ring name the former ones, and take in nobody by another
 /// one without a proof.
 struct ShownStatements: Sendable {
+    /// Twice what a server keeps of a user: with more there is none that counts.
+    private static let chainsMax = 2 * Limits.ringChainsPerUser
     private let chains: [[SignedStatement]]
     private let scope: IdentityScope
 
@@ -15,6 +18,7 @@ struct ShownStatements: Sendable {
         for signed in statements {
             let index = chains.firstIndex { $0.last?.statement.hash == signed.statement.previousHash }
             if let index { chains[index].append(signed) } else { chains.append([signed]) }
+            if chains.count > Self.chainsMax { break }
         }
         self.chains = chains
     }
@@ -45,7 +49,7 @@ struct ShownStatements: Sendable {
     /// - Returns: Nil for a stranger: others are shown than are known, or none that hold.
     func meet(_ known: KnownStatements?, named hashes: Set<[UInt8]>, isOwner: Bool) -> Meeting? {
         guard let all = checked() else { return nil }
-        var person = all.last { chain in hashes.contains { chain.chain.statement(of: $0) != nil } }
+        var person = all.last { $0.chain.statements.contains { hashes.contains($0.hash) } }
         if let known { person = chains.lazy.compactMap { known.following($0) }.first }
         guard let person else { return nil }
         let others = all.filter { $0.chain.first.hash != person.chain.first.hash }
@@ -53,6 +57,7 @@ struct ShownStatements: Sendable {
     }
 
     private func checked() -> [KnownStatements]? {
+        guard chains.count <= Self.chainsMax else { return nil }
         let all = chains.compactMap { try? KnownStatements($0, of: scope, trust: .seen) }
         return all.count == chains.count ? all : nil
     }
