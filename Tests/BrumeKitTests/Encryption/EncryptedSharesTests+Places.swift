@@ -338,4 +338,43 @@ extension EncryptedSharesTests {
         #expect(try await stamp(other.recordID, on: web).isEmpty)
         withExtendedLifetime(folder) {}
     }
+
+    @Test(
+        "are not encrypted for others by a guest of both shares whose app begins anew, where the server shows one in the other",
+        arguments: [false, true])
+    func guestOfTwo(isNew: Bool) async throws {
+        let (ada, bob, eve) = (device(0), device(1), device(2))
+        let diary = try await diary(ada, bob)
+        let other = page("other", in: diary.zone, name: "other")
+        let share = CKShare(rootRecord: other)
+        share.publicPermission = .readWrite
+        let (folder, item) = (
+            page("folder", in: diary.zone, name: "folder"), page("item", in: diary.zone, name: "item")
+        )
+        folder.setParent(diary.root)
+        item.setParent(folder)
+        _ = try await ada.privateCloudDatabase.modifyRecords(saving: [other, share, folder, item], deleting: [])
+        for guest in [bob, eve] {
+            _ = try await accept(try #require(share.url), by: guest)
+            try await handOutKeys(other.recordID, by: ada)
+        }
+        for name in ["other", "folder", "item"] {
+            #expect(try await text(diary.id(name, isOwner: false), on: bob) == name)
+        }
+        let web = device(0)
+        let stray = try await web.privateCloudDatabase.record(for: folder.recordID)
+        try await move(stray, below: other, on: web)
+        let folderOfBob = try bob.core.configuration.resolvedStateFolder()
+        let begun = device(1) { $0.stateFolder = folderOfBob }
+        let shown = try await begun.sharedCloudDatabase.record(for: diary.id("folder", isOwner: false))
+        var saved = try await begun.sharedCloudDatabase.record(for: diary.id("item", isOwner: false))
+        if isNew {
+            saved = CKRecord(recordType: "Page", recordID: diary.id("new", isOwner: false))
+            saved.setParent(shown)
+        }
+        saved.encryptedValues["text"] = "secret"
+        let error = await failure { try await begun.sharedCloudDatabase.save(saved) }
+        #expect(error?.encryptionProblem == .placeIsUnproven)
+        #expect((try? await text(diary.id(saved.recordID.recordName, isOwner: false), on: eve)) != "secret")
+    }
 }

@@ -114,4 +114,71 @@ struct FileLieTests {
             }
         }
     }
+
+    /// Ada shares a record with a file, and one below it, or the zone with both; Bob has seen them, and his app begins
+    /// anew.
+    private func runShared(
+        isZone: Bool, _ body: (TestServer, _ bob: TestDevice, CKRecordZone.ID) async throws -> Void
+    ) async throws {
+        try await TestServer.run { server in
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            let zone = CKRecordZone(zoneName: "Lists")
+            zone.encryptsAssets = true
+            _ = try await ada.privateCloudDatabase.save(zone)
+            let (root, item) = (
+                CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "root", zoneID: zone.zoneID)),
+                CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "item", zoneID: zone.zoneID))
+            )
+            item.setParent(root)
+            for record in [root, item] { record["photo"] = try files.asset(40) }
+            let share = isZone ? CKShare(recordZoneID: zone.zoneID) : CKShare(rootRecord: root)
+            share.publicPermission = .readWrite
+            _ = try await ada.privateCloudDatabase.modifyRecords(saving: [root, share, item], deleting: [])
+            let shown = try await ada.privateCloudDatabase.record(for: share.recordID) as? CKShare
+            _ = try await bob.container.recoveryCode()
+            let metadata = try await bob.container.shareMetadata(for: try #require(shown?.url))
+            _ = try await bob.container.accept(metadata)
+            _ = try await ada.privateCloudDatabase.record(for: share.recordID)
+            let theirs = CKRecordZone.ID(zoneName: "Lists", ownerName: ada.account!.userRecordID.recordName)
+            for name in ["root", "item"] {
+                let seen = try await bob.sharedCloudDatabase.record(
+                    for: CKRecord.ID(recordName: name, zoneID: theirs))
+                #expect(seen.content("photo") != nil && seen.unreadableFields.isEmpty)
+            }
+            try await body(server, try bob.relaunched(), theirs)
+        }
+    }
+
+    @Test(
+        "are not handed out to a guest whose app begins anew where the server shows them plain",
+        arguments: [false, true])
+    func plainFileForGuest(isZone: Bool) async throws {
+        try await runShared(isZone: isZone) { server, bob, zone in
+            let id = CKRecord.ID(recordName: "root", zoneID: zone)
+            let lie = try await server.lie(.showsPlainFile(inField: "photo", of: id), to: bob)
+            let seen = try await bob.sharedCloudDatabase.record(for: id)
+            #expect(seen["photo"] == nil && seen.unreadableFields == ["photo": .notEncrypted])
+            lie.remove()
+            #expect(try await bob.sharedCloudDatabase.record(for: id).content("photo") != nil)
+        }
+    }
+
+    @Test(
+        "of a guest whose app begins anew are not sent plain where the server shows their record elsewhere",
+        arguments: [false, true])
+    func plainUploadOfGuest(isZone: Bool) async throws {
+        try await runShared(isZone: isZone) { server, bob, zone in
+            let id = CKRecord.ID(recordName: "item", zoneID: zone)
+            let lie = try await server.lie(
+                .showsParent(CKRecord.ID(recordName: "other", zoneID: zone), of: id), to: bob)
+            let seen = try await bob.sharedCloudDatabase.record(for: id)
+            seen["photo"] = try files.asset(50)
+            let error = await failure { try await bob.sharedCloudDatabase.save(seen) }
+            #expect(error?.encryptionProblem != .fileIsPlain, "\(String(describing: error))")
+            lie.remove()
+            // What was saved, if the server took it, is encrypted.
+            let whole = try await bob.sharedCloudDatabase.record(for: id)
+            #expect(whole.content("photo") != nil && whole.unreadableFields.isEmpty)
+        }
+    }
 }

@@ -12,14 +12,14 @@ extension CKDatabase {
     func encryptsAssets(
         in zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> Bool {
-        if databaseScope == .shared { return try sharedPolicy(zoneID, account) }
+        if databaseScope == .shared { return try await sharedPolicy(zoneID, account) }
         guard try await mayEncryptAssets(in: zoneID, account, options) else { return false }
         let (zones, name) = (account.encryptedZones, zoneID.zoneName)
         let isWanted = account.configuration.encryptsAssets
         if !isWanted {
             let kept = try await zones.keptAssetPolicy(name, for: account)
             do throws(CKError) {
-                let keys = try await zones.keysForReading(ZoneRingID(zone: name), upTo: 1, for: account, options)
+                let keys = try await zones.keysForReading(ZoneRingID(zone: name), upTo: 0, for: account, options)
                 if kept != true, keys?.encryptsAssets != true { return false }
             } catch {
                 // A device that was removed, and knows nothing of the zone's files, saves them as one without keys
@@ -33,7 +33,8 @@ extension CKDatabase {
     }
 
     /// Whether the zone's ring has to be looked at before that is known: on devices that have the account's keys.
-    /// In the shared database those rings count that are known; ``learnKeys(of:_:_:)`` looks at those of what is saved.
+    /// In the shared database those rings count that are known or were kept; ``learnKeys(of:_:_:)`` looks at those of
+    /// what is saved.
     ///
     /// - Throws: What keeps from asking whose keys these are: no connection, for one.
     func mayEncryptAssets(
@@ -42,7 +43,8 @@ extension CKDatabase {
         if account.configuration.token == nil { return false }
         switch databaseScope {
         case .private: break
-        case .shared: return account.encryptedZones.allKnownKeys(zoneID.ringID).contains(where: \.encryptsAssets)
+        case .shared:
+            return try await account.encryptedZones.othersZone(zoneID.ringID, for: account).encryptsAssets
         case .public: return false
         }
         if account.configuration.encryptsAssets { return true }
@@ -53,11 +55,9 @@ extension CKDatabase {
     /// Whether the files of another's zone are encrypted: all its rings say the same.
     ///
     /// - Throws: `accountTemporarilyUnavailable` where none is known here, and the app wants no file plain.
-    private func sharedPolicy(_ zoneID: CKRecordZone.ID, _ account: AccountBinding) throws(CKError) -> Bool {
-        let rings = account.encryptedZones.allKnownKeys(zoneID.ringID)
-        guard rings.isEmpty, account.configuration.encryptsAssets else {
-            return rings.contains(where: \.encryptsAssets)
-        }
+    private func sharedPolicy(_ zoneID: CKRecordZone.ID, _ account: AccountBinding) async throws(CKError) -> Bool {
+        let kept = try await account.encryptedZones.othersZone(zoneID.ringID, for: account)
+        guard kept.roots.isEmpty, account.configuration.encryptsAssets else { return kept.encryptsAssets }
         throw CKError.notEncrypted(
             .waitsForOwner,
             "no file is saved plain here (encryptsAssets), and this device does not have the encryption keys of zone "
@@ -71,7 +71,7 @@ extension CKDatabase {
         to zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> Bool {
         guard databaseScope == .shared, account.configuration.token != nil,
-            account.encryptedZones.allKnownKeys(zoneID.ringID).isEmpty
+            try await account.encryptedZones.othersZone(zoneID.ringID, for: account).roots.isEmpty
         else { return try await encryptsAssets(in: zoneID, account, options) }
         if account.configuration.encryptsAssets { return true }
         return try await account.keyFolders.folder(of: account, options).isMade
@@ -96,7 +96,7 @@ extension CKDatabase {
             // What this device has kept counts, whatever the server says of the root since.
             let isTree = await zones.isKept(tree, for: account)
             let ring = zones.trees(id).isShared(root) || isTree ? tree : id
-            _ = try await zones.keysForReading(ring, upTo: 1, for: account, options)
+            _ = try await zones.keysForReading(ring, upTo: 0, for: account, options)
         }
     }
 }

@@ -39,7 +39,7 @@ extension CKDatabase {
                 let needs =
                     !encrypted.isEmpty
                     ? try await rings(of: encrypted, zoneID, account, options)
-                    : databaseScope == .private ? [zoneID.ringID: 1] : [:]
+                    : databaseScope == .private ? [zoneID.ringID: 0] : [:]
                 for (ring, newest) in needs.sorted(by: { $0.key.isBefore($1.key) }) {
                     do throws(CKError) {
                         let keys = try await zones.keysForReading(ring, upTo: newest, for: account, options)
@@ -55,7 +55,10 @@ extension CKDatabase {
                 guard let reason = error.unreadableReason else { throw error }
                 zone.reason = reason
             }
-            if zone.rings.isEmpty, databaseScope == .private {
+            if databaseScope == .shared {
+                zone.keptEncryptsAssets =
+                    (try? await zones.othersZone(zoneID.ringID, for: account))?.encryptsAssets ?? true
+            } else if zone.rings.isEmpty {
                 zone.keptEncryptsAssets = (try? await zones.keptAssetPolicy(zoneID.zoneName, for: account)) == true
             }
             opener.zones[zoneID.ringID] = zone
@@ -94,7 +97,7 @@ extension CKDatabase {
             }
             return needs
         }
-        let keys = try await account.encryptedZones.keysForReading(zone, upTo: 1, for: account, options)
+        let keys = try await account.encryptedZones.keysForReading(zone, upTo: 0, for: account, options)
         guard let place = keys?.place else { return needs }
         func id(_ root: String) -> [UInt8] { Tree(place: place, root: root, kind: .isShared).id }
         // What was encrypted in a share that has ended, or in a tree that the record has left, keeps its key.

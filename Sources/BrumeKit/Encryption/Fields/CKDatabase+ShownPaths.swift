@@ -20,6 +20,8 @@ extension CKDatabase {
     ) async throws(CKError) -> (refusals: [String: CKError], inPrivateTrees: Set<String>) {
         let zones = account.encryptedZones
         let given = Set(zone.saves.filter(\.setsParent).map(\.name))
+        // Roots whose rings this device has kept name trees as well as those that it has looked at since.
+        let knownRoots = databaseScope == .shared ? try await zones.othersZone(zone.id.ringID, for: account).roots : []
         let seen = try await treesSeen(of: zone, places, roots, trees, sealer, account, options)
         var refusals: [String: CKError] = [:]
         var doubtful: [DoubtfulPlace] = []
@@ -29,7 +31,7 @@ extension CKDatabase {
             if tree.kind == .isPrivate, databaseScope == .shared || sealer.isPerZone { continue }
             let known =
                 databaseScope == .shared
-                ? zones.knownRoots(zone.id.ringID).map { Tree(place: tree.place, root: $0, kind: .isShared).id } : nil
+                ? knownRoots.filter { !$0.isEmpty }.map { Tree(place: tree.place, root: $0, kind: .isShared).id } : nil
             let place = DoubtfulPlace(
                 outgoing, moving[outgoing.name], below: root, of: tree, isGiven: given.contains(outgoing.name), trees,
                 seen: seen, known: known.map { Set($0) })
@@ -155,6 +157,8 @@ private struct DoubtfulPlace {
         _ outgoing: OutgoingRecord, _ fetched: Record?, below root: String, of tree: Tree, isGiven: Bool,
         _ trees: ZoneTrees, seen: ZoneTrees, known: Set<[UInt8]>?
     ) {
+        // More than are kept of a record may be any.
+        let known = known?.union([ZoneTrees.moreTrees])
         func evidence(_ ids: Set<[UInt8]>) -> Set<[UInt8]> { known.map { ids.intersection($0) } ?? ids }
         name = outgoing.name
         self.root = root

@@ -10,7 +10,8 @@ struct FieldOpener: Sendable {
         var rings: [RingKeys] = []
         /// Why no others could be had; nil where the server was not asked, or has no more.
         var reason: CKRecord.UnreadableReason?
-        /// Whether the zone's files are encrypted as far as this device has kept its ring, where its keys can't be had.
+        /// Whether the zone's files are encrypted as far as this device has kept its ring, where its keys can't be had,
+        /// or any of another's zone.
         var keptEncryptsAssets = false
     }
 
@@ -25,7 +26,7 @@ struct FieldOpener: Sendable {
         guard let zone = zones[zone.ringID] else { return opened }
         let coder = ValueCoder()
         let encryptsAssets =
-            (zone.rings.first?.encryptsAssets ?? zone.keptEncryptsAssets) && !acceptsPlainAssets
+            (zone.keptEncryptsAssets || zone.rings.first?.encryptsAssets == true) && !acceptsPlainAssets
             && record.system.type != Names.shareType
         var ciphers: [ValueHeader: [RecordCipher]] = [:]
         // Mostly all values of a record have one.

@@ -19,6 +19,8 @@ final class EncryptedZones: Sendable {
         var lookedMilliseconds: [ZoneRingID: UInt64] = [:]
         /// The zones of which this device has kept no ring, and until when that is believed.
         var unkept: [ZoneRingID: UInt64] = [:]
+        /// What was read of zones that others share, and until when no other process is taken to have noted more.
+        var others: [ZoneRingID: (zone: OthersZone, untilMilliseconds: UInt64)] = [:]
         var rootless: [ZoneRingID: Rootless] = [:]
         var moved = MovedZones()
         var isEnded = false
@@ -300,6 +302,25 @@ final class EncryptedZones: Sendable {
         return false
     }
 
+    /// What was read of a zone that somebody else shares, with what came into memory since; nil where it is to be read
+    /// again.
+    func rememberedOthersZone(_ zone: ZoneRingID, at milliseconds: UInt64) -> OthersZone? {
+        state.withLock { state in
+            guard let others = state.others[zone.zones], milliseconds < others.untilMilliseconds else { return nil }
+            var kept = others.zone
+            for (ring, keys) in state.keys where ring.zones == zone.zones {
+                kept.roots.insert(ring.root)
+                if keys.encryptsAssets { kept.encryptsAssets = true }
+            }
+            return kept
+        }
+    }
+
+    /// Believes for ten seconds that no other process has noted more.
+    func rememberOthersZone(_ kept: OthersZone, _ zone: ZoneRingID, at milliseconds: UInt64) {
+        state.withLock { $0.others[zone.zones] = (kept, milliseconds &+ Self.absenceMilliseconds) }
+    }
+
     /// Changes what is known of the trees of a zone. Records of others are in trees of others.
     func updateTrees(_ zone: ZoneRingID, _ body: (inout ZoneTrees) -> Void) {
         state.withLock { state in
@@ -349,6 +370,7 @@ final class EncryptedZones: Sendable {
             state.trees = [:]
             state.answers = [:]
             state.rootless = [:]
+            state.others = [:]
             state.shownMilliseconds = [:]
             state.isEnded = true
         }

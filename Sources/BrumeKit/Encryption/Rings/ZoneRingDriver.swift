@@ -91,6 +91,13 @@ struct ZoneRingDriver: Sendable {
         return try await load(ring.place(in: folder), in: folder).kept
     }
 
+    /// What is kept of a zone that somebody else shares.
+    func othersZone(_ zone: ZoneRingID, for account: AccountBinding) async throws(CKError) -> OthersZone {
+        let folder = try await folders.folder(of: account)
+        let place = zone.zones.place(in: folder)
+        return try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadOthersZone(place) }
+    }
+
     /// Those who have to do with a ring.
     func people(
         _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
@@ -168,6 +175,13 @@ struct ZoneRingDriver: Sendable {
             case .keep(let kept):
                 // Those by whom the ring was checked, before it.
                 try await run.people.keep(met, of: kept)
+                if let known = kept.known, !run.ring.owner.isEmpty {
+                    let (folder, place) = (run.folder, run.place)
+                    let encryptsAssets = !known.chain.head.hasPlainAssets
+                    _ = try await folders.use(folder) { () throws(KeyFolderProblem) in
+                        try folder.noteRing(place, encryptsAssets: encryptsAssets)
+                    }
+                }
                 guard let written = try await write(kept, run.place, over: head, in: run.folder) else { return nil }
                 head = written
                 if case .join(let link?) = started.start.goal { try await run.people.confirmOwner(by: link) }
