@@ -458,4 +458,38 @@ struct EncryptedValuesTests {
             #expect(changed == 200)
         }
     }
+
+    @Test("open at once on a device that has looked for keys of the zone before there were any")
+    func keysAfterProbe() async throws {
+        let (phone, code) = try await firstDevice()
+        let laptop = device("laptop")
+        try await CKContainer(core: laptop.core).useRecoveryCode(code)
+        // It has something to look for: whether there are keys, or the policy for files.
+        #expect(try await laptop.reencryptRecords(in: zoneID).count == 0)
+        let record = page()
+        record.encryptedValues["secret"] = "word"
+        try await phone.save(record)
+        let seen = try await laptop.record(for: record.recordID)
+        #expect(seen.encryptedValues["secret"] == "word" && seen.unreadableFields.isEmpty)
+    }
+
+    @Test("are removed with the keys alone, also by nil for the plain field of their name")
+    func removalByPlainName() async throws {
+        let (phone, code) = try await firstDevice()
+        let record = page()
+        record.encryptedValues["secret"] = "word"
+        try await phone.save(record)
+        let tablet = device("tablet")
+        let closed = try await tablet.record(for: record.recordID)
+        closed["secret"] = nil as String?
+        let error = await failure { try await tablet.save(closed) }
+        #expect(error?.encryptionProblem == .deviceHasNoKeys)
+        #expect(try await phone.record(for: record.recordID).encryptedValues["secret"] == "word")
+        try await CKContainer(core: tablet.core).useRecoveryCode(code)
+        let open = try await tablet.record(for: record.recordID)
+        open["secret"] = nil as String?
+        try await tablet.save(open)
+        let removed = try await phone.record(for: record.recordID)
+        #expect(removed.encryptedValues["secret"] == nil && removed.unreadableFields.isEmpty)
+    }
 }

@@ -69,7 +69,7 @@ extension CKDatabase {
         let (account, name) = (core.account, zoneID.zoneName)
         do throws(CKError) {
             let keys = try await account.encryptedZones.keysForReading(
-                ZoneRingID(zone: name), upTo: 1, for: account, callOptions)
+                ZoneRingID(zone: name), upTo: 0, for: account, callOptions)
             if let keys { return ZonePolicies(encryptsAssets: keys.encryptsAssets, isPerZone: keys.isPerZone) }
         } catch {
             guard error.unreadableReason != nil else { throw error }

@@ -78,7 +78,7 @@ extension CKDatabase {
         let (account, zones) = (core.account, core.account.encryptedZones)
         return try await zones.reencryptionTurns.run { () async throws(CKError) in
             // Without a ring there is nothing to do, and none is made for that.
-            _ = try await zones.keysForReading(zoneID.ringID, upTo: 1, for: account, options)
+            _ = try await zones.keysForReading(zoneID.ringID, upTo: 0, for: account, options)
             let noted = await zones.notedMoves(zoneID.ringID, for: account, options)
             zones.withMovedZones { $0.haveRead(movesOf: noted.moved.keys, in: zoneID.ringID) }
             let evidence = Evidence(moved: noted.moved, believesStamps: believesStamps)

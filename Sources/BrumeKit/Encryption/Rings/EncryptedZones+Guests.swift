@@ -73,7 +73,7 @@ extension EncryptedZones {
         guard try await identity(for: account) != nil else { return }
         let known = try await driver.kept(ring, for: account).known
         let zone =
-            ring.isOwnTree ? try await keysForReading(ring.zones, upTo: 1, for: account, options) : nil
+            ring.isOwnTree ? try await keysForReading(ring.zones, upTo: 0, for: account, options) : nil
         // Nobody makes a zone's keys by fetching.
         if ring.isOwnTree ? zone == nil : known == nil { return }
         let guests = Set((known?.chain.head.members ?? []).filter { $0.role != .owner }.map(\.user))

@@ -37,10 +37,14 @@ final class EncryptedZones: Sendable {
     /// That the server was asked for a zone's ring, and has no more of it than is known.
     private struct Answer {
         let newest: UInt32
+        /// The number of the key that was wanted. A value that names a later one shows that there is more by now.
+        let wanted: UInt32
         let untilMilliseconds: UInt64
     }
 
     private static let absenceMilliseconds: UInt64 = 10_000
+    /// Rings of which it is believed that the server has no more: a server that makes up rings is asked again.
+    private static let answersMax = 4_096
 
     let driver: ZoneRingDriver
     private let state = Lock(State())
@@ -111,7 +115,7 @@ final class EncryptedZones: Sendable {
     /// - Throws: The same as ``keysForWriting(zone:isStale:for:_:)``.
     func accept(_ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions) async throws(CKError) -> Bool {
         let zone =
-            ring.isOwnTree ? try await keysForReading(ring.zones, upTo: 1, for: account, options) : nil
+            ring.isOwnTree ? try await keysForReading(ring.zones, upTo: 0, for: account, options) : nil
         return try await turns.run { () async throws(CKError) in
             let before = try await driver.kept(ring, for: account).known?.endedBranches.count ?? 0
             let look = ZoneRingDriver.Look(goal: .accept, ring: ring, asksServer: true, zone: zone)
@@ -121,7 +125,8 @@ final class EncryptedZones: Sendable {
         }
     }
 
-    /// The keys to open values with, those up to a number; nil where there are none, or the account has none.
+    /// The keys to open values with, those up to a number, or with 0 those that there are; nil where there are none, or
+    /// the account has none.
     ///
     /// - Parameter isOpenVain: Values don't open with those that are known: the zone may have been made anew. The
     ///   server is asked, but not again within ten seconds.
@@ -136,7 +141,7 @@ final class EncryptedZones: Sendable {
             let keys = known(ring, identity.keys.publicKeys)
             if !isOpenVain, let keys, keys.newest >= number, keys.isMember { return keys }
             guard let answer = state.withLock({ $0.answers[ring] }), answer.newest == keys?.newest ?? 0,
-                clock.nowMilliseconds < answer.untilMilliseconds
+                number <= answer.wanted, clock.nowMilliseconds < answer.untilMilliseconds
             else { return nil }
             return .some(keys)
         }
@@ -154,8 +159,14 @@ final class EncryptedZones: Sendable {
             // A guest waits for an entry that can come at any moment, and with it the root that tells of it.
             if let keys, !keys.isMember { return keys }
             let answer = Answer(
-                newest: keys?.newest ?? 0, untilMilliseconds: clock.nowMilliseconds &+ Self.absenceMilliseconds)
-            state.withLock { $0.answers[ring] = answer }
+                newest: keys?.newest ?? 0, wanted: number,
+                untilMilliseconds: clock.nowMilliseconds &+ Self.absenceMilliseconds)
+            state.withLock { state in
+                if state.answers.count >= Self.answersMax {
+                    state.answers = state.answers.filter { clock.nowMilliseconds < $0.value.untilMilliseconds }
+                }
+                if state.answers.count < Self.answersMax { state.answers[ring] = answer }
+            }
             return keys
         }
     }
