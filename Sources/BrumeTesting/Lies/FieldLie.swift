@@ -46,7 +46,7 @@ enum FieldLie: Sendable {
         case .lengthen(let key): return changed(key) { $0.append(0) }
         case .madeUpTrees(let count):
             let made = (0..<count).map { number in
-                // Format, suite, the tree's id, its kind, the key's number, and no seal (EncryptionFormats.md, section 4).
+                // Format, suite, the tree's id, its kind, the key's number (EncryptionFormats.md, section 4); no seal.
                 let tree = [UInt8](repeating: UInt8(truncatingIfNeeded: 200 + number), count: 16)
                 let bytes = [1, 1] + tree + [0, 1, 0, 0, 0] + [UInt8](repeating: 7, count: 80)
                 return ("madeUp\(number)", FieldValue.encrypted(EncryptedValue(.string, bytes)))

@@ -124,8 +124,8 @@ extension ServerLie {
         ServerLie("\(key) of \(recordID.recordName) has a byte more", .field(.lengthen(key), of: recordID))
     }
 
-    /// A record has encrypted values more, of so many trees that there are none of. They are `keyMissing`, and nothing is
-    /// encrypted in the record, or below it, for those with whom it is shared.
+    /// A record has encrypted values more, of so many trees that there are none of. They are `keyMissing`, and nothing
+    /// is encrypted in the record, or below it, for those with whom it is shared.
     public static func showsMadeUpTrees(_ count: Int, of recordID: CKRecord.ID) -> ServerLie {
         precondition((1...50).contains(count), "values of 1 to 50 trees are made up, and not of \(count)")
         return ServerLie(
