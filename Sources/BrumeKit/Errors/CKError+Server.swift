@@ -46,7 +46,7 @@ extension CKError {
             switch (code, error.detail) {
             case (.accountTemporarilyUnavailable, .keysChanged): plain.with(.keysWereReplaced)
             // The account and the way to the server are there, or no save would have an answer.
-            case (.accountTemporarilyUnavailable, _) where outgoing != nil: plain.with(.fileIsPlain)
+            case (.accountTemporarilyUnavailable, _) where outgoing?.setsAssets == true: plain.with(.fileIsPlain)
             default: plain
             }
     }

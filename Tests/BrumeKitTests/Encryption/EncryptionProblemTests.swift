@@ -1,4 +1,6 @@
 import BrumeModel
+import BrumeTestKit
+import Foundation
 import Testing
 
 @testable import BrumeKit
@@ -38,11 +40,16 @@ struct EncryptionProblemTests {
     }
 
     @Test("is in a server's answer to a save, and in none about the account")
-    func answers() {
+    func answers() throws {
+        let folder = try PictureFolder()
+        let record = CKRecord(recordType: "Note")
+        record["photo"] = try folder.file("photo", Data([1]))
+        let withFile = record.outgoing()
         let replaced = ServiceError(.accountTemporarilyUnavailable, "another key", detail: .keysChanged)
         #expect(CKError(replaced, outgoing: outgoing).encryptionProblem == .keysWereReplaced)
         let other = ServiceError(.accountTemporarilyUnavailable, "not now")
-        #expect(CKError(other, outgoing: outgoing).encryptionProblem == .fileIsPlain)
+        #expect(CKError(other, outgoing: withFile).encryptionProblem == .fileIsPlain)
+        #expect(CKError(other, outgoing: outgoing).encryptionProblem == nil)
         #expect(CKError(other).encryptionProblem == nil && !CKError(other).concernsKeys)
         #expect(CKError(ServiceError(.zoneBusy, "busy"), outgoing: outgoing).encryptionProblem == nil)
     }

@@ -2,7 +2,7 @@ internal import Foundation
 
 extension CKError {
     /// Brume's addition: what keeps something from being encrypted on this device, for an app to act on; see
-    /// ``CKError/encryptionProblem``. The error's message says the same for a person.
+    /// ``CKError/encryptionProblem``. The error's message says the same to the app's developer.
     ///
     /// There may be more of them in later versions: a `switch` needs a `default`.
     public enum EncryptionProblem: Int, Hashable, Sendable {
@@ -29,8 +29,8 @@ extension CKError {
         /// The record has to be encrypted anew, and this device can't read all of it, or does not see that it is
         /// shared: let a device do it that can.
         case cannotBeEncryptedAnew = 7
-        /// A file was sent plain to a zone whose files are encrypted: turn on ``BrumeConfiguration/encryptsAssets``,
-        /// or save it on a device of the owner's that has the keys.
+        /// A file was sent plain to a zone whose files are encrypted, by a device that did not have the keys when the
+        /// save began: let it in, or save the file on a device that has them.
         case fileIsPlain = 8
         /// The keys were replaced while this device encrypted with the former ones: try again.
         case keysWereReplaced = 9
@@ -38,19 +38,13 @@ extension CKError {
 
     private static let problemKey = "BrumeEncryptionProblem"
 
-    /// Brume's addition: with `accountTemporarilyUnavailable`, what keeps something from being encrypted on this
-    /// device; nil where the account itself can't be used, and for any other error.
+    /// Brume's addition: what keeps a record's values or files from being encrypted on this device; nil where the
+    /// account itself can't be used, and for any error of another code than `accountTemporarilyUnavailable`.
     ///
-    /// A ``CKSyncEngine`` keeps a change that fails so pending, and the app can ask for what has to be done:
-    ///
-    /// ```swift
-    /// switch error.encryptionProblem {
-    /// case .deviceHasNoKeys: showEnrolment()
-    /// case .waitsForOwner: showWaiting()
-    /// case nil: showAccount()
-    /// default: show(error.localizedDescription)
-    /// }
-    /// ```
+    /// It is in the error of the one record (``CKDatabase/modifyRecords(saving:deleting:savePolicy:atomically:)``'s
+    /// results, an engine's failed saves, `partialErrorsByItemID`), not in a `partialFailure` or in the
+    /// `batchRequestFailed` of the others. A ``CKSyncEngine`` keeps the change pending, and sends it once it can be
+    /// encrypted.
     public var encryptionProblem: EncryptionProblem? {
         (userInfo[Self.problemKey] as? Int).flatMap(EncryptionProblem.init(rawValue:))
     }
