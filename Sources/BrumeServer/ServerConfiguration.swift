@@ -33,6 +33,8 @@ package struct ServerConfiguration: Sendable {
     package static let standardSpinMicroseconds: UInt64 = 200
     /// Size of a journal file. Smaller ones start faster, larger ones rotate less.
     package var journalSegmentBytes = 16 * 1024 * 1024
+    /// A socket that a service manager listens on for the server, in the place of ``host`` and ``port``.
+    package var inheritedSocket: InheritedSocket?
     /// Snapshots are written when the journal holds this many bytes beyond them: what a start replays in about a
     /// second. A database whose snapshot is larger waits until the journal is as long, so that little is written twice.
     package var snapshotJournalBytes = 256 * 1024 * 1024

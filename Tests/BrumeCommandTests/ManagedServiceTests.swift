@@ -58,6 +58,57 @@ struct ManagedServiceTests {
         #expect(server.stop() == 0)
     }
 
+    /// A manager that listens, starts what its arguments say with the socket, and again when that ends; it prints the
+    /// port, and each process.
+    private static let listeningManager = """
+        import os, socket, sys
+        listening = socket.create_server(("127.0.0.1", 0))
+        print(listening.getsockname()[1], flush=True)
+        while True:
+            child = os.fork()
+            if child == 0:
+                if listening.fileno() == 3:
+                    os.set_inheritable(3, True)
+                else:
+                    os.dup2(listening.fileno(), 3)
+                os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+                os.execv(sys.argv[1], sys.argv[1:])
+            print(child, flush=True)
+            os.waitpid(child, 0)
+        """
+
+    @Test("serves the socket that the manager opened, on which clients wait while it is started again")
+    func inheritedSocket() throws {
+        let certificates = Certificates(folder: folder.file("certificates"))
+        let added = try CommandRun(["account", "add", "a", "--data", folder.file("data"), "--json"], in: folder)
+        let token = try #require(try added.json()["token"]?.text)
+        let serve = [
+            CommandRun.executable, "serve", "--data", folder.file("data"), "--certificate",
+            certificates.certificatePath, "--key", certificates.keyPath, "--listen", "192.0.2.1:1",
+        ]
+        let process = try ChildProcess(
+            executable: "/usr/bin/python3", arguments: ["-c", Self.listeningManager] + serve,
+            environment: CommandRun.clean(["TMPDIR": folder.path]), errors: .file(folder.file("log")))
+        // What it has started is of its group.
+        defer { kill(-process.pid, SIGKILL) }
+        func line() throws -> String {
+            try #require(process.output.readLine(timeoutMilliseconds: CommandRun.timeoutMilliseconds))
+        }
+        let (port, first) = (try line(), try #require(Int32(try line())))
+        let environment = [
+            "BRUME_SERVER": "127.0.0.1:\(port)", "BRUME_CA": certificates.caPath, "BRUME_TOKEN": token,
+            "BRUME_STATE": folder.file("state"),
+        ]
+        let created = try CommandRun(
+            ["zones", "create", "Notes", "--connect-timeout", "60"], environment: environment, in: folder)
+        #expect(created.status == 0, "\(created.errors)")
+        kill(first, SIGTERM)
+        let again = try CommandRun(["zones", "--connect-timeout", "60"], environment: environment, in: folder)
+        #expect(again.status == 0 && again.output.contains { $0.contains("Notes") }, "\(again.errors)")
+        let log = try String(contentsOfFile: folder.file("log"), encoding: .utf8)
+        #expect(log.contains("127.0.0.1:\(port)") && !log.contains("192.0.2.1"), "\(log)")
+    }
+
     @Test("says nothing of a watchdog that is another process's")
     func othersWatchdog() throws {
         try server.start(environment: [

@@ -109,8 +109,10 @@ package final class Server: @unchecked Sendable {
     /// The process's exit code when the journal can't be written, or anything can't be synced (EX_IOERR of sysexits.h).
     package static let failStopExitCode: Int32 = 74
 
+    /// The address of a socket that a service manager opened.
+    private var inheritedAddress: String?
     /// Where the server listens, `host:port`.
-    package var address: String { Self.address(configuration.host, port) }
+    package var address: String { inheritedAddress ?? Self.address(configuration.host, port) }
 
     private static func address(_ host: String, _ port: UInt16) -> String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -130,7 +132,7 @@ package final class Server: @unchecked Sendable {
                 .certificate, "the certificate can't be used: \(error); `brume certs` makes one for development")
         }
         do {
-            if configuration.port != 0 {
+            if configuration.port != 0, configuration.inheritedSocket == nil {
                 // Sockets that share a port share it with any other socket of this user: only one that doesn't share it
                 // shows that the port is free.
                 try Listener(
@@ -139,10 +141,20 @@ package final class Server: @unchecked Sendable {
                 ).close()
             }
             for shard in core.shards {
-                let listener = try Listener(
-                    host: configuration.host, port: port == 0 ? configuration.port : port, tls: tls, loop: shard.loop,
-                    limits: assembly.door.socketLimits, admission: assembly.door.admission, sharesPort: true
-                ) { [door = assembly.door] connection in door.accept(connection, onLoop: shard.index) }
+                let (door, index) = (assembly.door, shard.index)
+                let accept: (Connection) -> (any ConnectionDelegate)? = { door.accept($0, onLoop: index) }
+                let listener: Listener
+                if let socket = configuration.inheritedSocket {
+                    listener = try Listener(
+                        on: socket, tls: tls, loop: shard.loop, limits: door.socketLimits, admission: door.admission,
+                        accept: accept)
+                    inheritedAddress = listener.address
+                } else {
+                    listener = try Listener(
+                        host: configuration.host, port: port == 0 ? configuration.port : port, tls: tls,
+                        loop: shard.loop, limits: door.socketLimits, admission: door.admission, sharesPort: true,
+                        accept: accept)
+                }
                 port = listener.port
                 listeners.withLock { $0.append(listener) }
             }

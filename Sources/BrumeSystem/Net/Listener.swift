@@ -16,6 +16,8 @@ package final class Listener: @unchecked Sendable {
     private let accept: (Connection) -> (any ConnectionDelegate)?
     private let admission: ConnectionAdmission
     private var fd: Int32
+    /// Whether another process listens on the socket, too: a service manager that opened it.
+    private let isShared: Bool
     private var registration: Registration?
     private var isPaused = false
     private var resumeTimer: TimerID?
@@ -38,42 +40,64 @@ package final class Listener: @unchecked Sendable {
     ///   - sharesPort: Several listeners, one per loop, may take the same port; the kernel spreads connections over
     ///     them.
     ///   - accept: Called for each connection before its handshake; `nil` refuses it.
-    package init(
+    package convenience init(
         host: String, port: UInt16, tls: TLSServerContext, loop: EventLoop, backlog: Int32 = 1024,
         limits: ConnectionLimits = ConnectionLimits(), admission: ConnectionAdmission? = nil, sharesPort: Bool = false,
         accept: @escaping (Connection) -> (any ConnectionDelegate)?
+    ) throws(SystemError) {
+        let fd = try Listener.open(host: host, port: port, backlog: backlog, sharesPort: sharesPort)
+        try self.init(fd, isShared: false, tls: tls, loop: loop, limits: limits, admission: admission, accept: accept)
+    }
+
+    /// Begins to accept on a socket that a service manager listens on for this process, beside others that do: each
+    /// connection is one's. It stays open there when this one ends, and connections wait for the next process.
+    package convenience init(
+        on socket: InheritedSocket, tls: TLSServerContext, loop: EventLoop,
+        limits: ConnectionLimits = ConnectionLimits(), admission: ConnectionAdmission? = nil,
+        accept: @escaping (Connection) -> (any ConnectionDelegate)?
+    ) throws(SystemError) {
+        try self.init(
+            try socket.copy(), isShared: true, tls: tls, loop: loop, limits: limits, admission: admission,
+            accept: accept)
+    }
+
+    private init(
+        _ fd: Int32, isShared: Bool, tls: TLSServerContext, loop: EventLoop, limits: ConnectionLimits,
+        admission: ConnectionAdmission?, accept: @escaping (Connection) -> (any ConnectionDelegate)?
     ) throws(SystemError) {
         self.loop = loop
         self.tls = tls
         self.limits = limits
         self.admission = admission ?? ConnectionAdmission(limits: limits)
         self.accept = accept
-        fd = try Listener.open(host: host, port: port, backlog: backlog, sharesPort: sharesPort)
+        self.fd = fd
+        self.isShared = isShared
         do throws(SystemError) {
             let local = try Socket.localAddress(fd)
             self.port = local.port
             address = local.description
         } catch {
             SystemCall.close(fd)
+            self.fd = -1
             throw error
         }
         do throws(SystemError) {
             registration = try loop.register(fd, readable: true, writable: false, self)
         } catch {
             SystemCall.close(fd)
-            fd = -1
+            self.fd = -1
             throw error
         }
     }
 
     deinit {
-        if fd >= 0 { Self.stopListening(fd) }
+        if fd >= 0 { stopListening() }
     }
 
     /// Closes the socket, and frees its port at once: a process that another thread is just starting has a copy of the
-    /// descriptor until it runs its program, and would hold the port.
-    private static func stopListening(_ fd: Int32) {
-        shutdown(fd, Int32(SHUT_RDWR))
+    /// descriptor until it runs its program, and would hold the port. A service manager goes on listening.
+    private func stopListening() {
+        if !isShared { shutdown(fd, Int32(SHUT_RDWR)) }
         SystemCall.close(fd)
     }
 
@@ -90,7 +114,7 @@ package final class Listener: @unchecked Sendable {
         resumeTimer = nil
         if let registration { loop.unregister(registration, fd) }
         registration = nil
-        Self.stopListening(fd)
+        stopListening()
         fd = -1
     }
 

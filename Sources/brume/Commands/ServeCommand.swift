@@ -88,7 +88,8 @@ enum ServeCommand {
             """,
             """
             Started by systemd with Type=notify it says when it serves, reloads and stops, and feeds the watchdog (WatchdogSec=) \
-            as long as its loops turn.
+            as long as its loops turn. Started by a .socket unit it serves that one's address, and not --listen: connections wait \
+            there while it is started again.
             """,
             """
             SIGHUP has it read certificate and key again, for new connections; those that are there stay. Files that can't be used, or \
@@ -152,10 +153,11 @@ enum ServeCommand {
 
     private static func run(_ invocation: Invocation) throws -> ExitCode {
         Descriptors.raiseLimit()
-        let configuration = try configuration(invocation)
+        var configuration = try configuration(invocation)
         try DataFolder.requireOwn(configuration.dataFolder)
         StopSignals.block()
-        let service = ManagedService()
+        let service = try ManagedService()
+        configuration.inheritedSocket = service.socket
         service.opens()
         let log = configuration.log
         if !FileSystem.exists(configuration.dataFolder) {

@@ -7,10 +7,14 @@ internal import Foundation
 struct ManagedService: Sendable {
     private let notifier: ServiceNotifier?
     private let watchdog: ServiceWatchdog?
+    /// What the manager listens on for the server.
+    let socket: InheritedSocket?
 
     /// Takes what the manager says out of the environment, so that no process which the server starts speaks for it. To
     /// be called before there are other threads.
-    init() {
+    ///
+    /// - Throws: What is wrong with a socket that the manager hands over.
+    init() throws(CommandError) {
         func take(_ name: String) -> String? {
             defer { unsetenv(name) }
             return ProcessInfo.processInfo.environment[name]
@@ -18,6 +22,14 @@ struct ManagedService: Sendable {
         notifier = ServiceNotifier(socket: take("NOTIFY_SOCKET"))
         let (microseconds, process) = (take("WATCHDOG_USEC"), take("WATCHDOG_PID"))
         watchdog = ServiceWatchdog(microseconds: microseconds, process: process)
+        let (count, receiver) = (take("LISTEN_FDS"), take("LISTEN_PID"))
+        unsetenv("LISTEN_FDNAMES")
+        do throws(InheritedSocket.Problem) {
+            socket = try InheritedSocket(count: count, process: receiver)
+        } catch {
+            throw CommandError(
+                .failed, error.message, hint: "the .socket unit has one ListenStream=, with an address and a port")
+        }
     }
 
     /// The data folder is being read.
