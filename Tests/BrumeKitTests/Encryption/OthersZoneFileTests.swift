@@ -33,6 +33,12 @@ struct OthersZoneFileTests {
         let kept = OthersZone(roots: ["", "list", "page"], encryptsAssets: true)
         #expect(try done(keys.loadOthersZone(zone)) == kept)
         #expect(try done(keys.loadOthersZone(RingPlace(owner: "_ada", zone: "Notes"))) == OthersZone())
+        // A ring that has taken the place of one of the zone's former life ends what was noted of that.
+        let list = RingPlace(owner: "_ada", zone: "Diary", root: "list")
+        #expect(try done(keys.noteRing(list, encryptsAssets: false, isNewLife: true)))
+        #expect(try done(keys.loadOthersZone(zone)) == OthersZone(roots: ["list"]))
+        #expect(try done(keys.noteRing(RingPlace(owner: "_ada", zone: "Diary", root: "page"), encryptsAssets: true)))
+        #expect(try done(keys.loadOthersZone(zone)) == OthersZone(roots: ["list", "page"], encryptsAssets: true))
         #expect(try done(keys.loadOthersZone(RingPlace(owner: "_eve", zone: "Diary"))) == OthersZone())
     }
 

@@ -20,7 +20,13 @@ extension CKDatabase {
         var plain: Set<CKRecordZone.ID> = []
         for (zoneID, record) in records
         where record.holdsPlainAssets && byZone[zoneID] == nil && plain.insert(zoneID).inserted {
-            if try await mayEncryptAssets(in: zoneID, account, options) { byZone[zoneID] = [] }
+            do throws(CKError) {
+                if try await mayEncryptAssets(in: zoneID, account, options) { byZone[zoneID] = [] }
+            } catch {
+                // What can't be read of one zone hides its plain files, and fails nothing else.
+                if error.unreadableReason == nil { throw error }
+                byZone[zoneID] = []
+            }
         }
         if byZone.isEmpty {
             if zones.isInUse { learn(records, account) }
@@ -56,8 +62,12 @@ extension CKDatabase {
                 zone.reason = reason
             }
             if databaseScope == .shared {
-                zone.keptEncryptsAssets =
-                    (try? await zones.othersZone(zoneID.ringID, for: account))?.encryptsAssets ?? true
+                do throws(CKError) {
+                    zone.keptEncryptsAssets = try await zones.othersZone(zoneID.ringID, for: account).encryptsAssets
+                } catch {
+                    if error.unreadableReason == nil { throw error }
+                    zone.keptEncryptsAssets = true
+                }
             } else if zone.rings.isEmpty {
                 zone.keptEncryptsAssets = (try? await zones.keptAssetPolicy(zoneID.zoneName, for: account)) == true
             }

@@ -226,8 +226,9 @@ extension CKDatabase {
         let zones = account.encryptedZones
         let zone = zoneID.ringID
         var trees = zones.trees(zone).forOneOperation()
-        if isStale, databaseScope == .private, !trees.isShared(root) {
-            // It may be shared by now, by another device.
+        if isStale || databaseScope == .shared, !trees.isShared(root) {
+            // It may be shared by now, by another device; and of what others share nothing may have been seen since the
+            // app was started.
             try await fetchParents(of: [root], into: &trees, zoneID, account, options)
         }
         // A ring that is known stays in use while its root is not shared, or not yet: guests read it when they come.

@@ -21,20 +21,23 @@ extension CKDatabase {
         let zones = account.encryptedZones
         let given = Set(zone.saves.filter(\.setsParent).map(\.name))
         // Roots whose rings this device has kept name trees as well as those that it has looked at since.
-        let knownRoots = databaseScope == .shared ? try await zones.othersZone(zone.id.ringID, for: account).roots : []
+        let knownRoots: Set<String> =
+            databaseScope == .shared ? try await zones.othersZone(zone.id.ringID, for: account).roots : []
         let seen = try await treesSeen(of: zone, places, roots, trees, sealer, account, options)
         var refusals: [String: CKError] = [:]
         var doubtful: [DoubtfulPlace] = []
+        var knownIDs: Set<[UInt8]>?
         for outgoing in places.map({ zone.saves[$0] }) {
             guard let root = roots[outgoing.name], root != outgoing.name else { continue }
             let tree = sealer.tree(root: root)
             if tree.kind == .isPrivate, databaseScope == .shared || sealer.isPerZone { continue }
-            let known =
-                databaseScope == .shared
-                ? knownRoots.filter { !$0.isEmpty }.map { Tree(place: tree.place, root: $0, kind: .isShared).id } : nil
+            if databaseScope == .shared, knownIDs == nil {
+                knownIDs = Set(
+                    knownRoots.filter { !$0.isEmpty }.map { Tree(place: tree.place, root: $0, kind: .isShared).id })
+            }
             let place = DoubtfulPlace(
                 outgoing, moving[outgoing.name], below: root, of: tree, isGiven: given.contains(outgoing.name), trees,
-                seen: seen, known: known.map { Set($0) })
+                seen: seen, known: knownIDs)
             guard let place else { continue }
             if place.isOutOfSight {
                 refusals[place.name] = .withDoubtfulPlace(
@@ -49,7 +52,9 @@ extension CKDatabase {
         var inPrivateTrees: Set<String> = []
         for item in doubtful {
             let stamped = item.path.names.compactMap { records[$0] }
-            let rings = try await keys(ofStamps: stamped, above: item.shownPath, zone.id, account, options)
+            // Stamps of what was moved here by an owner's device may be of a share that this device has keys of, too.
+            let roots = item.shownPath + knownRoots.subtracting(item.shownPath + [""]).sorted()
+            let rings = try await keys(ofStamps: stamped, of: roots, zone.id, account, options)
             func ciphers(_ header: ValueHeader) -> [TreeCipher] { rings.flatMap { $0.ciphers(header) } }
             // What was noted of a record ends with a save that puts it elsewhere, also while this goes on.
             let noted = zones.withMovedZones { $0.notedRecords(in: zone.id.ringID) }
@@ -99,10 +104,10 @@ extension CKDatabase {
         return known
     }
 
-    /// The keys with which stamps of records may have been made: those that are known, and those of shared trees whose
-    /// roots are above them.
+    /// The keys with which stamps of records may have been made: those that are known, and those of shared trees with
+    /// these roots.
     private func keys(
-        ofStamps records: some Sequence<Record>, above names: [String], _ zoneID: CKRecordZone.ID,
+        ofStamps records: some Sequence<Record>, of names: [String], _ zoneID: CKRecordZone.ID,
         _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> [RingKeys] {
         let zones = account.encryptedZones

@@ -66,9 +66,15 @@ extension KeyFolder {
     }
 
     /// Notes that a ring is kept.
-    func noteRing(_ ring: RingPlace, encryptsAssets: Bool) throws(KeyFolderProblem) -> Attempt<Bool> {
+    ///
+    /// - Parameter isNewLife: Whether it has taken the place of a ring of the zone's former life: nothing of that
+    ///   counts.
+    func noteRing(
+        _ ring: RingPlace, encryptsAssets: Bool, isNewLife: Bool = false
+    ) throws(KeyFolderProblem) -> Attempt<Bool> {
         guard case .done(let file) = try loadFile(of: ring) else { return .locked }
-        guard let next = (file?.value ?? OthersZone()).adding(root: ring.root, encryptsAssets: encryptsAssets) else {
+        let former = isNewLife ? OthersZone() : file?.value ?? OthersZone()
+        guard let next = former.adding(root: ring.root, encryptsAssets: encryptsAssets), next != file?.value else {
             return .done(true)
         }
         let bytes = OthersZoneFile.encode(next, zone: ring, place: place)
