@@ -221,6 +221,9 @@ extension CKDatabase {
         defer {
             for zone in moving { account.encryptedZones.saveEnds(in: zone.id.ringID, for: account) }
         }
+        let deletions = part.zones.flatMap(\.deletions)
+        let goers =
+            databaseScope == .private ? try await noteGoers(removed, deleting: deletions, account, options) : [:]
         let answers = try await account.call(
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(part.wholeRequest) },
@@ -240,6 +243,7 @@ extension CKDatabase {
         if databaseScope == .private {
             let saved = removed.filter { (try? results.saveResults[$0.share.recordID]?.get()) != nil }
             let ended = results.deleteResults.filter { (try? $1.get()) != nil }.map(\.key)
+            await forgetGoers(goers, results, account)
             await takeKeys(from: saved, ended: ended, account, options)
             await showLinks(of: part.sharesSaved(results), account)
         }

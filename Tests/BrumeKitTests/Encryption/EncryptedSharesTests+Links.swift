@@ -111,6 +111,44 @@ extension EncryptedSharesTests {
         #expect(seen.unreadableFields == ["text": .keyMissing])
     }
 
+    @Test("are taken from whom the app has removed on a device that did not make the share")
+    func removedOnOtherDevice() async throws {
+        let (ada, bob, laptop) = (device(0), device(1), device(0))
+        let (root, share, url) = try await shared("secret", by: ada)
+        try await laptop.useRecoveryCode(try await ada.recoveryCode().text)
+        let zoneID = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let id = CKRecord.ID(recordName: "root", zoneID: zoneID)
+        #expect(try await text(id, on: bob) == "secret")
+        let users: Set = [try await bob.userRecordID().recordName]
+        let database = laptop.privateCloudDatabase
+        let seen = try await database.record(for: root.recordID)
+        let shown = try #require(try await database.record(for: share.recordID) as? CKShare)
+        await database.takeKeys(
+            from: [RemovedParticipants(share: shown, users: users)], ended: [], laptop.core.account,
+            database.callOptions)
+        seen.encryptedValues["text"] = "without him"
+        try await database.save(seen)
+        let bobs = try await bob.sharedCloudDatabase.record(for: id)
+        #expect(bobs.unreadableFields == ["text": .keyMissing])
+    }
+
+    @Test("are set by a guest on the shared record itself, also one that had none, after the app was started again")
+    func rootOfGuest() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let (root, _, url) = try await shared("secret", by: ada)
+        let zoneID = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let id = CKRecord.ID(recordName: "root", zoneID: zoneID)
+        let seen = try await bob.sharedCloudDatabase.record(for: id)
+        let folder = try bob.core.configuration.resolvedStateFolder()
+        let begun = device(1) { $0.stateFolder = folder }
+        // The app has kept the record.
+        seen.encryptedValues["text"] = "theirs"
+        try await begun.sharedCloudDatabase.save(seen)
+        #expect(try await text(root.recordID, on: ada, isOwner: true) == "theirs")
+    }
+
     @Test("below one root are saved while those below another wait for keys")
     func twoTrees() async throws {
         let (ada, bob) = (device(0), device(1))

@@ -132,13 +132,24 @@ struct RingFileTests {
         #expect(refusal(file()) == nil && refusal(file([entries])) == nil)
         #expect(refusal(file([entries, ring.endedBranches[0].entries.map(\.bytes)])) == nil)
         let bad = [
-            file(flag: 2), file(lives: UInt32(KeyLimits.zoneLivesMax) + 1), file(lives: .max),
+            file(flag: 2), file(flag: 4), file(lives: UInt32(KeyLimits.zoneLivesMax) + 1), file(lives: .max),
             file(branches: UInt32(KeyLimits.ringBranchesMax) + 1), file(branches: .max), file(branches: 1),
             file(count: UInt32(KeyLimits.ringEntriesMax) + 1, [entries]), file(count: 1, [entries]),
             file([[]]), file([Array(entries.reversed())]), file([[entries[1]]]), file([[entries[0], entries[0]]]),
             file([[[1]]]), file([entries, []]),
         ]
         for (index, bytes) in bad.enumerated() { #expect(refusal(bytes) == .damaged, "file \(index)") }
+    }
+
+    @Test("names the members who are to go")
+    func goers() throws {
+        for isOver in [false, true] {
+            let kept = KeptRing(known: try ring(1), isOver: isOver, goers: ["_bob", "_eve"])
+            let bytes = RingFile.encode(kept, ring: phone.ring, place: place).bytes
+            let read = try RingFile.decode(bytes, ring: phone.ring, place: place)
+            #expect(read.goers == ["_bob", "_eve"] && read.isOver == isOver)
+            #expect(read.known?.chain.entries == kept.known?.chain.entries)
+        }
     }
 
     @Test("of a ring of another zone, owner or tree is damaged, whatever its checksum says")

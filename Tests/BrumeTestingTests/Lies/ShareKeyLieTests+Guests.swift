@@ -138,6 +138,38 @@ extension ShareKeyLieTests {
     }
 
     @Test(
+        "encrypt nothing once the app has removed somebody until others stand, also where the server refuses these for long",
+        arguments: LiedShare.Kind.allCases)
+    func removedInVain(kind: LiedShare.Kind) async throws {
+        try await LiedShare.run(kind) { share in
+            try await share.takeIn(share.eve)
+            let lie = try await share.server.lie(
+                .hidesDepartures(of: share.shared(for: share.ada)), to: share.ada)
+            let refusal = share.server.script.fail(
+                .modifyEncryptionKeys.from("ada"), with: .serviceUnavailable, times: .max)
+            try await share.remove(share.bob)
+            await share.cannotSave(by: share.ada, .serviceUnavailable)
+            let ada = try share.ada.relaunched()
+            await share.cannotSave(by: ada, .serviceUnavailable)
+            refusal.remove()
+            try await share.save("later", by: ada)
+            try await share.isWhole(["root", "item", "later"], by: [ada, share.eve])
+            lie.remove()
+        }
+    }
+
+    @Test("stay a member's whom the app wanted to remove with a save that the server refuses")
+    func removalRefused() async throws {
+        try await LiedShare.run(.record) { share in
+            let refusal = share.server.script.failSaves(of: "cloudkit.share", with: .serviceUnavailable)
+            #expect(await failure { try await share.remove(share.bob) }?.code == .serviceUnavailable)
+            refusal.remove()
+            try await share.save("later", by: share.ada)
+            try await share.isWhole(["root", "item", "later"], by: [share.ada, share.bob])
+        }
+    }
+
+    @Test(
         "encrypt nothing that the server takes where it hides that somebody left, until it does not",
         arguments: LiedShare.Kind.allCases)
     func hiddenDeparture(kind: LiedShare.Kind) async throws {

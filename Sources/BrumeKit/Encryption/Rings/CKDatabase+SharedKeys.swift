@@ -39,24 +39,70 @@ extension CKDatabase {
         }
     }
 
+    /// Those who are to go by a save, by the records of their shares: the members of what is shared whom the app has
+    /// taken out, or with the share all.
+    typealias Goers = [CKRecord.ID: (ring: ZoneRingID, users: Set<String>)]
+
+    /// Keeps in mind who is to go by a save of shares, or their deletion, before it is sent.
+    ///
+    /// - Throws: `internalError` where that can't be written; then nothing is to be sent.
+    func noteGoers(
+        _ removed: [RemovedParticipants], deleting deletions: [CKRecord.ID], _ account: AccountBinding,
+        _ options: CallOptions
+    ) async throws(CKError) -> Goers {
+        var goers: Goers = [:]
+        if removed.allSatisfy(\.isEmpty), deletions.isEmpty || account.configuration.token == nil { return [:] }
+        let folder = try await account.keyFolders.folder(of: account, options)
+        guard folder.isMade else { return [:] }
+        for removal in removed where !removal.isEmpty {
+            let root = removal.share.details.current.root
+            guard let ring = await ringToLeave(ofShare: removal.share.recordID, root: root, account) else { continue }
+            let users = try await account.encryptedZones.willGo(removal.users, from: ring, for: account)
+            if !users.isEmpty { goers[removal.share.recordID] = (ring, users) }
+        }
+        for id in deletions where folder.hasShareRoots || account.encryptedZones.isInUse(id.zoneID.ringID) {
+            guard let ring = await ringToLeave(ofShare: id, root: "", account) else { continue }
+            let users = try await account.encryptedZones.willGo(nil, from: ring, for: account)
+            if !users.isEmpty { goers[id] = (ring, users) }
+        }
+        return goers
+    }
+
+    /// Those stay whom the server has refused to take out.
+    func forgetGoers(_ goers: Goers, _ results: RecordModificationResults, _ account: AccountBinding) async {
+        for (id, goer) in goers {
+            let isRefused: Bool
+            switch (results.saveResults[id], results.deleteResults[id]) {
+            case (.failure?, _), (_, .failure?): isRefused = true
+            default: isRefused = false
+            }
+            if isRefused { await account.encryptedZones.stay(goer.users, in: goer.ring, for: account) }
+        }
+    }
+
     /// Takes the keys of what was shared from those who are out of a share since a save: what is encrypted from now on
     /// they don't get, whatever the server says.
     ///
-    /// What keeps it from doing that fails nothing: the server refuses what is encrypted until a device has done it.
+    /// What keeps it from doing that fails nothing: it is kept in mind, and the next save of something encrypted does
+    /// it.
     func takeKeys(
         from removed: [RemovedParticipants], ended: [CKRecord.ID], _ account: AccountBinding, _ options: CallOptions
     ) async {
         for removal in removed where !removal.isEmpty {
             let share = removal.share
-            guard let ring = await ring(of: share, account),
+            let root = share.details.current.root
+            guard let ring = await ringToLeave(ofShare: share.recordID, root: root, account),
                 await account.encryptedZones.isKept(ring, for: account)
             else { continue }
             try? await account.encryptedZones.share(ring, removal.links, dropping: removal.users, for: account, options)
         }
         if ended.isEmpty { return }
         let hasShares = (try? await account.keyFolders.folder(of: account, options))?.hasShareRoots ?? false
-        for id in ended where hasShares || id.recordName == CKRecordNameZoneWideShare {
-            guard let ring = await ring(ofShare: id, root: "", account) else { continue }
+        for id in ended
+        where hasShares || id.recordName == CKRecordNameZoneWideShare
+            || account.encryptedZones.isInUse(id.zoneID.ringID)
+        {
+            guard let ring = await ringToLeave(ofShare: id, root: "", account) else { continue }
             try? await account.encryptedZones.endShare(ring, for: account, options)
         }
     }
@@ -138,5 +184,15 @@ extension CKDatabase {
             root.isEmpty
             ? await account.encryptedZones.root(ofShare: id.recordName, zone: zone.zone, for: account) : root
         return known.map { ZoneRingID(zone: zone.zone, root: $0) }
+    }
+
+    /// The same to take keys away: where another device has made the share, what the server has said of its root
+    /// counts. Whoever is named wrongly loses the keys of something else, and comes in again by its link.
+    private func ringToLeave(ofShare id: CKRecord.ID, root: String, _ account: AccountBinding) async -> ZoneRingID? {
+        if let ring = await ring(ofShare: id, root: root, account) { return ring }
+        let zone = id.zoneID.ringID
+        return account.encryptedZones.trees(zone).root(ofShare: id.recordName).map {
+            ZoneRingID(zone: zone.zone, root: $0)
+        }
     }
 }

@@ -19,12 +19,35 @@ extension EncryptedZones {
             ZoneRingDriver.Look(goal: .share(links), ring: ring, asksServer: true, dropped: dropped), account, options)
     }
 
+    /// The app is about to take people out of what is shared: until an entry without them stands, nothing is encrypted
+    /// with the newest key, whatever becomes of the calls that follow.
+    ///
+    /// - Parameter users: Nil for all.
+    /// - Returns: Those who are to go because of that.
+    /// - Throws: `internalError` where it can't be kept in mind.
+    func willGo(
+        _ users: Set<String>?, from ring: ZoneRingID, for account: AccountBinding
+    ) async throws(CKError) -> Set<String> {
+        let noted = try await driver.noteGoers(users, of: ring, for: account)
+        if !noted.isEmpty { forgetKeys(of: ring) }
+        return noted
+    }
+
+    /// The server has refused to take them out.
+    func stay(_ users: Set<String>, in ring: ZoneRingID, for account: AccountBinding) async {
+        try? await driver.forgetGoers(users, of: ring, for: account)
+    }
+
     /// Looks at a ring of the account's own, with the keys of its zone, which are made where there are none.
     func lookAtOwn(
         _ look: ZoneRingDriver.Look, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
         var look = look
-        look.zone = try await keysForWriting(zone: look.ring.zone, for: account, options)
+        // A zone's own ring that is there needs no other look.
+        let isKept = await isKept(look.ring, for: account)
+        if look.ring.isOwnTree || !isKept {
+            look.zone = try await keysForWriting(zone: look.ring.zone, for: account, options)
+        }
         let whole = look
         try await turns.run { () async throws(CKError) in _ = try await self.look(whole, account, options) }
     }
@@ -40,9 +63,10 @@ extension EncryptedZones {
         try await share(ring, WantedLinks(isEnd: true), for: account, options)
     }
 
-    /// Whether a link opens the keys of a ring by itself, as far as this device knows it.
+    /// Whether a link opens the keys of a ring by itself, as far as this device knows it; also where it can't know.
     func hasOpenLink(_ ring: ZoneRingID, for account: AccountBinding) async -> Bool {
-        (try? await driver.kept(ring, for: account))?.known?.chain.head.hasOpenLinkForMany ?? false
+        guard let kept = try? await driver.kept(ring, for: account) else { return true }
+        return kept.known?.chain.head.hasOpenLinkForMany ?? false
     }
 
     /// Asks for the keys of what the account takes part in since just now.

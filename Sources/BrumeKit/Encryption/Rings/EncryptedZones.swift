@@ -266,8 +266,12 @@ final class EncryptedZones: Sendable {
         state.withLock { state in
             state.answers = [:]
             state.keys = state.keys.filter { $0.key.zones != zone.zones }
+            state.others[zone.zones] = nil
         }
     }
+
+    /// Has a ring read again before it is used.
+    func forgetKeys(of ring: ZoneRingID) { state.withLock { $0.keys[ring] = nil } }
 
     // MARK: Trees
 

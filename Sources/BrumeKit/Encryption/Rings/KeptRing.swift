@@ -8,6 +8,9 @@ struct KeptRing: Sendable {
     var lives = ZoneLives()
     /// The zone was deleted, as far as is known: the next one of its name may have no ring yet.
     var isOver = false
+    /// Members who are to go, by their user record names: the app takes them out of what is shared, and no entry
+    /// without them stands yet. Nothing is encrypted with the ring's newest key before.
+    var goers: Set<String> = []
     /// The open link by which the account came to another's zone: what it opens is read until the account is a member.
     var link: LinkSecret?
 }

@@ -6,8 +6,9 @@ internal import BrumeSystem
 ///
 /// ```
 /// 0   34  head, as KeyFile has it, of the kind 5
-/// 34  1   1 where the zone was deleted, as far as is known; else 0
-/// 35  4   count of lives, then the ring's id of each (16), the oldest first
+/// 34  1   flags: 1 where the zone was deleted, as far as is known; 2 where members are to go
+///         where they are: count (4), then the user record name of each (counted)
+///     4   count of lives, then the ring's id of each (16), the oldest first
 ///     4   count of branches, then of each: count of entries (4), each signed entry (counted)
 ///     32  the secret of an open link, where there is one; else nothing
 /// ```
@@ -27,7 +28,11 @@ enum RingFile {
     static func encode(_ kept: KeptRing, ring: RingPlace, place: KeyPlace) -> KeyFileWriter {
         let branches = kept.known.map { [$0.chain] + $0.endedBranches } ?? []
         var writer = KeyFileWriter(kind: kind, capacity: 4096)
-        writer.write(u8: kept.isOver ? 1 : 0)
+        writer.write(u8: (kept.isOver ? 1 : 0) | (kept.goers.isEmpty ? 0 : 2))
+        if !kept.goers.isEmpty {
+            writer.write(u32: UInt32(kept.goers.count))
+            for user in kept.goers.sorted() { writer.write(counted: Array(user.utf8)) }
+        }
         writer.write(u32: UInt32(kept.lives.ringIDs.count))
         for id in kept.lives.ringIDs { writer.write(id) }
         writer.write(u32: UInt32(branches.count))
@@ -45,9 +50,16 @@ enum RingFile {
     ) throws(KeyFile.Refusal) -> KeptRing {
         var reader = try KeyFileReader(bytes, kind: kind, place: checkedPlace(ring, place))
         defer { reader.wipe() }
-        let flag = try reader.readU8()
-        guard flag < 2 else { throw .damaged }
-        var kept = KeptRing(isOver: flag == 1)
+        let flags = try reader.readU8()
+        guard flags < 4 else { throw .damaged }
+        var kept = KeptRing(isOver: flags & 1 != 0)
+        if flags & 2 != 0 {
+            for _ in 0..<(try count(&reader, atMost: KeyLimits.ringMembersMax)) {
+                guard let user = String(validating: try reader.readCounted(), as: UTF8.self) else { throw .damaged }
+                kept.goers.insert(user)
+            }
+            guard !kept.goers.isEmpty else { throw .damaged }
+        }
         var ids: [[UInt8]] = []
         for _ in 0..<(try count(&reader, atMost: KeyLimits.zoneLivesMax)) {
             ids.append(try reader.read(Place.ringIDBytes))

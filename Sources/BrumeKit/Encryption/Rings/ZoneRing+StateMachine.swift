@@ -231,6 +231,7 @@ struct ZoneRingStateMachine: Sendable {
     mutating func keep(_ next: Next) -> Action {
         // A member has the keys by their own.
         if let ring = kept.known, ownMember(of: ring.chain.head) != nil { kept.link = nil }
+        if let head = kept.known?.chain.head { kept.goers.formIntersection(head.members.map(\.user)) }
         phase = .keeping(next)
         return .keep(kept)
     }

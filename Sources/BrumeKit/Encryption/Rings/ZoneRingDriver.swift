@@ -58,6 +58,9 @@ struct ZoneRingDriver: Sendable {
                 throw .malformedResponse("it says that the account is another one than before")
             }
             let loaded = try await load(place, in: folder)
+            let run = Run(place: place, ring: look.ring, folder: folder, people: people, account, options)
+            // A folder may be older than the note.
+            try await note(loaded.kept, before: loaded.kept, run)
             let machine = Machine(
                 Machine.Start(
                     goal: look.goal, place: place, kept: loaded.kept, identity: identity,
@@ -66,7 +69,6 @@ struct ZoneRingDriver: Sendable {
                     approved: look.approved, closesLinks: look.closesLinks, asksServer: asksServer,
                     hasNewestIdentity: hasNewestIdentity,
                     encryptsAssets: account.configuration.encryptsAssets))
-            let run = Run(place: place, ring: look.ring, folder: folder, people: people, account, options)
             guard let (outcome, link) = try await self.run(machine, over: loaded.head, run) else { continue }
             switch outcome {
             case .ring(let ring):
@@ -108,15 +110,53 @@ struct ZoneRingDriver: Sendable {
 
     /// Remembers that a zone was deleted, as far as is known.
     func zoneWasDeleted(_ ring: ZoneRingID, for account: AccountBinding) async throws(CKError) {
+        try await change(ring, for: account) { kept in
+            if kept.isOver { return false }
+            kept.isOver = true
+            return true
+        }
+    }
+
+    /// Remembers that members of a ring are to go; all but the owner, where none are named.
+    ///
+    /// - Returns: Those who are, and were not to go before.
+    func noteGoers(
+        _ users: Set<String>?, of ring: ZoneRingID, for account: AccountBinding
+    ) async throws(CKError) -> Set<String> {
+        var noted: Set<String> = []
+        try await change(ring, for: account) { kept in
+            let members = Set((kept.known?.chain.head.members ?? []).filter { $0.role != .owner }.map(\.user))
+            noted = members.intersection(users ?? members).subtracting(kept.goers)
+            kept.goers.formUnion(noted)
+            return !noted.isEmpty
+        }
+        return noted
+    }
+
+    /// They stay: what was to take them out did not happen.
+    func forgetGoers(_ users: Set<String>, of ring: ZoneRingID, for account: AccountBinding) async throws(CKError) {
+        try await change(ring, for: account) { kept in
+            if kept.goers.isDisjoint(with: users) { return false }
+            kept.goers.subtract(users)
+            return true
+        }
+    }
+
+    /// Changes what is kept of a ring that is known.
+    ///
+    /// - Parameter body: Whether it has changed anything; it may be asked again.
+    private func change(
+        _ ring: ZoneRingID, for account: AccountBinding, _ body: (inout KeptRing) -> Bool
+    ) async throws(CKError) {
         let folder = try await folders.folder(of: account)
         let place = ring.place(in: folder)
         for _ in 0..<KeyLimits.attemptsMax {
             let loaded = try await load(place, in: folder)
             var kept = loaded.kept
-            guard kept.known != nil, !kept.isOver else { return }
-            kept.isOver = true
+            guard kept.known != nil, body(&kept) else { return }
             if try await write(kept, place, over: loaded.head, in: folder) != nil { return }
         }
+        throw ZoneRingFailure.busy.error(ring)
     }
 
     private func identity(_ goal: Machine.Goal, for account: AccountBinding) async throws(CKError) -> Identity? {
@@ -175,13 +215,7 @@ struct ZoneRingDriver: Sendable {
             case .keep(let kept):
                 // Those by whom the ring was checked, before it.
                 try await run.people.keep(met, of: kept)
-                if let known = kept.known, !run.ring.owner.isEmpty {
-                    let (folder, place) = (run.folder, run.place)
-                    let encryptsAssets = !known.chain.head.hasPlainAssets
-                    _ = try await folders.use(folder) { () throws(KeyFolderProblem) in
-                        try folder.noteRing(place, encryptsAssets: encryptsAssets)
-                    }
-                }
+                try await note(kept, before: started.start.kept, run)
                 guard let written = try await write(kept, run.place, over: head, in: run.folder) else { return nil }
                 head = written
                 if case .join(let link?) = started.start.goal { try await run.people.confirmOwner(by: link) }
@@ -192,6 +226,17 @@ struct ZoneRingDriver: Sendable {
     }
 
     // MARK: The disk
+
+    /// Notes that a ring of somebody else's zone is kept, before it is. One of another life of the zone ends what was
+    /// noted of the former, which it follows.
+    private func note(_ kept: KeptRing, before former: KeptRing, _ run: Run) async throws(CKError) {
+        guard let head = kept.known?.chain.head, !run.ring.owner.isEmpty else { return }
+        let isNewLife = former.known.map { $0.chain.head.ring.place != head.ring.place } ?? false
+        let (folder, place) = (run.folder, run.place)
+        _ = try await folders.use(folder) { () throws(KeyFolderProblem) in
+            try folder.noteRing(place, encryptsAssets: !head.hasPlainAssets, isNewLife: isNewLife)
+        }
+    }
 
     private func load(_ place: RingPlace, in folder: KeyFolder) async throws(CKError) -> KeyFolder.LoadedRing {
         try await folders.use(folder) { () throws(KeyFolderProblem) in try folder.loadRing(at: place) }

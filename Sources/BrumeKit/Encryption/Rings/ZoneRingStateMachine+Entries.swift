@@ -167,9 +167,12 @@ extension ZoneRingStateMachine {
     /// Whether a member is to go: they take part no more, or began anew with keys that nobody has proved.
     private func isOut(_ member: RingMember, of entry: RingEntry) -> Bool {
         if member.role == .owner || member.user.hasBytes(of: user) { return false }
-        if news.departed.contains(member.user) || start.dropped.contains(member.user) { return true }
+        if news.departed.contains(member.user) || isDropped(member.user) { return true }
         return news.renewed.contains(member.user) && !isRenewed(member, in: entry)
     }
+
+    /// Whether the app has somebody go, now or when that came to nothing.
+    private func isDropped(_ user: String) -> Bool { start.dropped.contains(user) || kept.goers.contains(user) }
 
     private func isRenewed(_ member: RingMember, in entry: RingEntry) -> Bool {
         let standing = statements.standing(of: member.user, hash: member.statementHash, in: entry.ring.place)
@@ -181,7 +184,7 @@ extension ZoneRingStateMachine {
     private func admitted(_ guest: RingGuest, by head: RingEntry, _ links: [RingInvitation]) -> RingMember? {
         let standing = statements.standing(of: guest.user, hash: guest.statementHash, in: head.ring.place)
         guard let standing, standing.hasNewestKeys, links.contains(where: { $0.id == guest.invitationID }),
-            !start.dropped.contains(guest.user),
+            !isDropped(guest.user),
             // Somebody else of the name is none whom this device knows.
             people[guest.user]?.chain.statement(of: guest.statementHash) != nil
         else { return nil }
@@ -195,7 +198,7 @@ extension ZoneRingStateMachine {
     private func approved(_ guest: RingGuest) -> RingMember? {
         guard let approved = start.approved[guest.user]?.chain, let known = people[guest.user]?.chain,
             known.first.hash == approved.first.hash, known.last.keys == approved.last.keys,
-            known.statement(of: guest.statementHash)?.keys == known.last.keys, !start.dropped.contains(guest.user)
+            known.statement(of: guest.statementHash)?.keys == known.last.keys, !isDropped(guest.user)
         else { return nil }
         return RingMember(
             user: guest.user, statementHash: guest.statementHash, role: guest.mayWrite ? .writer : .reader)
