@@ -73,4 +73,19 @@ struct ServerScriptKeyTests {
             }
         }
     }
+
+    @Test("shows that a save takes one call with keys that the device has, of a guest as of the owner")
+    func callsOfSaves() async throws {
+        for kind in LiedShare.Kind.allCases {
+            try await LiedShare.run(kind) { shared in
+                for device in [shared.ada, shared.bob] {
+                    try await shared.save("first by \(device.account!.name)", by: device)
+                    let before = shared.server.calls(.anyWithEncryptionKeys.from(device)).count
+                    try await shared.save("second by \(device.account!.name)", by: device)
+                    let calls = shared.server.calls(.anyWithEncryptionKeys.from(device)).dropFirst(before)
+                    #expect(calls.map(\.method) == [.modifyRecords], "\(kind): \(Array(calls))")
+                }
+            }
+        }
+    }
 }

@@ -226,9 +226,9 @@ extension CKDatabase {
         let zones = account.encryptedZones
         let zone = zoneID.ringID
         var trees = zones.trees(zone).forOneOperation()
-        if isStale || databaseScope == .shared, !trees.isShared(root) {
-            // It may be shared by now, by another device; and of what others share nothing may have been seen since the
-            // app was started.
+        // It may be shared by now, by another device; and of what others share nothing may have been seen since the app
+        // was started, unless all of the zone is shared.
+        if databaseScope == .shared ? zones.knownKeys(zone) == nil : isStale, !trees.isShared(root) {
             try await fetchParents(of: [root], into: &trees, zoneID, account, options)
         }
         // A ring that is known stays in use while its root is not shared, or not yet: guests read it when they come.
