@@ -149,7 +149,11 @@ extension ShareKeyLieTests {
                 .modifyEncryptionKeys.from("ada"), with: .serviceUnavailable, times: .max)
             try await share.remove(share.bob)
             await share.cannotSave(by: share.ada, .serviceUnavailable)
+            // Reading what there is makes nothing fit for writing.
+            try await share.isRead(by: share.ada)
+            await share.cannotSave(by: share.ada, .serviceUnavailable)
             let ada = try share.ada.relaunched()
+            try await share.isRead(by: ada)
             await share.cannotSave(by: ada, .serviceUnavailable)
             refusal.remove()
             try await share.save("later", by: ada)

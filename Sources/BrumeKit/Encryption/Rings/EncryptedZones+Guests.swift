@@ -28,9 +28,12 @@ extension EncryptedZones {
     func willGo(
         _ users: Set<String>?, from ring: ZoneRingID, for account: AccountBinding
     ) async throws(CKError) -> Set<String> {
-        let noted = try await driver.noteGoers(users, of: ring, for: account)
-        if !noted.isEmpty { forgetKeys(of: ring) }
-        return noted
+        // A look that had read the ring before would take its keys for fit for writing behind the note.
+        try await turns.run { () async throws(CKError) in
+            let noted = try await driver.noteGoers(users, of: ring, for: account)
+            if !noted.isEmpty { forgetKeys(of: ring) }
+            return noted
+        }
     }
 
     /// The server has refused to take them out.

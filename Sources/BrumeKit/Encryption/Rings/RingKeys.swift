@@ -26,8 +26,10 @@ struct RingKeys: Sendable {
     /// opens.
     private let keyrings: [RingKeyring]
 
-    /// - Parameter link: An open link by which the account came: it reads, and writes nothing.
-    init(_ known: KnownRing, of identity: Identity, link: LinkSecret? = nil) {
+    /// - Parameters:
+    ///   - link: An open link by which the account came: it reads, and writes nothing.
+    ///   - hasGoers: Whether members are to go who have the newest key.
+    init(_ known: KnownRing, of identity: Identity, link: LinkSecret? = nil, hasGoers: Bool = false) {
         let head = known.chain.head
         ring = head.ring
         isPerZone = head.isPerZone
@@ -41,7 +43,7 @@ struct RingKeys: Sendable {
         self.identity = identity.keys.publicKeys
         let own = ([known.chain] + known.endedBranches).map { $0.keys(of: identity) }
         keyrings = own + [link.flatMap { try? known.chain.keys(of: $0) }].compactMap(\.self)
-        isForWriting = head.namesKeys(of: identity) && keyrings[0].current != nil
+        isForWriting = head.namesKeys(of: identity) && keyrings[0].current != nil && !hasGoers
     }
 
     var place: Place { ring.place }

@@ -32,10 +32,12 @@ struct ZoneRingDriver: Sendable {
         let ring: KnownRing
         let identity: Identity
         let link: LinkSecret?
+        /// Whether members are to go who have the newest key.
+        let hasGoers: Bool
         /// The zone's own keys, where they are others since a tree's ring began.
         var zone: RingKeys?
 
-        var keys: RingKeys { RingKeys(ring, of: identity, link: link) }
+        var keys: RingKeys { RingKeys(ring, of: identity, link: link, hasGoers: hasGoers) }
     }
 
     /// Looks at a ring.
@@ -69,10 +71,13 @@ struct ZoneRingDriver: Sendable {
                     approved: look.approved, closesLinks: look.closesLinks, asksServer: asksServer,
                     hasNewestIdentity: hasNewestIdentity,
                     encryptsAssets: account.configuration.encryptsAssets))
-            guard let (outcome, link) = try await self.run(machine, over: loaded.head, run) else { continue }
+            guard let (outcome, kept) = try await self.run(machine, over: loaded.head, run) else { continue }
             switch outcome {
             case .ring(let ring):
-                return ring.map { Found(ring: $0, identity: identity, link: link, zone: newZone) }
+                return ring.map {
+                    Found(
+                        ring: $0, identity: identity, link: kept.link, hasGoers: !kept.goers.isEmpty, zone: newZone)
+                }
             case .needsNewZoneKey:
                 let zone = Look(goal: .write, ring: look.ring.zones, asksServer: true, wantsNewKey: true)
                 guard let found = try await self.run(zone, for: account, options) else { return nil }
@@ -184,11 +189,11 @@ struct ZoneRingDriver: Sendable {
         }
     }
 
-    /// - Returns: What came of it, and the link that is kept; nil where another process wrote to the file meanwhile, so
+    /// - Returns: What came of it, and what is kept; nil where another process wrote to the file meanwhile, so
     ///   that it has to be read again.
     private func run(
         _ started: Machine, over head: [UInt8]?, _ run: Run
-    ) async throws(CKError) -> (Machine.Outcome, LinkSecret?)? {
+    ) async throws(CKError) -> (Machine.Outcome, KeptRing)? {
         var (machine, head) = (started, head)
         var met: [KnownStatements] = []
         var action = machine.started()
@@ -220,7 +225,7 @@ struct ZoneRingDriver: Sendable {
                 head = written
                 if case .join(let link?) = started.start.goal { try await run.people.confirmOwner(by: link) }
                 action = machine.hasKept()
-            case .finish(let outcome): return (outcome, machine.kept.link)
+            case .finish(let outcome): return (outcome, machine.kept)
             }
         }
     }
