@@ -44,6 +44,10 @@ struct ServiceNotifierTests {
         #expect(ServiceWatchdog(microseconds: "30000000", process: nil)?.intervalMilliseconds == 15_000)
         #expect(ServiceWatchdog(microseconds: "30000000", process: String(getpid()))?.timeoutMicroseconds == 30_000_000)
         #expect(ServiceWatchdog(microseconds: "1", process: nil)?.intervalMilliseconds == 1)
+        // Three hours, and what means that it is off.
+        for long in ["10800000000", "18446744073709551615"] {
+            #expect(ServiceWatchdog(microseconds: long, process: nil)?.intervalMilliseconds == 30_000)
+        }
         for (microseconds, process) in [
             (nil, nil), ("0", nil), ("soon", nil), ("-5", nil), ("30000000", "1"), ("30000000", "me"),
         ] as [(String?, String?)] {

@@ -15,6 +15,11 @@ package struct ServiceWatchdog: Equatable, Sendable {
         timeoutMicroseconds = microseconds
     }
 
-    /// Between two looks: half the time, as the manager advises, so that one may be late.
-    package var intervalMilliseconds: Int { max(1, Int(clamping: timeoutMicroseconds / 2_000)) }
+    /// A manager that is to be told more seldom is told as often as this.
+    private static let intervalMillisecondsMax: UInt64 = 30_000
+
+    /// Between two looks: half the time at most, as the manager advises, so that one may be late.
+    package var intervalMilliseconds: Int {
+        Int(max(1, min(timeoutMicroseconds / 2_000, Self.intervalMillisecondsMax)))
+    }
 }
