@@ -10,9 +10,9 @@ public import BrumeKit
 ///
 /// Each part narrows what came before.
 public struct CallPattern: Sendable, CustomStringConvertible {
-    /// Nil: any method but `listen`.
+    /// What is asked for; without it the pattern fits all methods but `listen`.
     var method: CallMethod?
-    /// Whether any method includes those about encryption keys.
+    /// Whether a pattern without a method fits those about encryption keys, too.
     var hasKeys = false
     var zone: String?
     var recordType: String?

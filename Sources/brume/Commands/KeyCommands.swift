@@ -82,7 +82,8 @@ enum KeyCommands {
                 takes --yes: first find out from the operator what happened. What this device knows is still read.
                 """,
                 """
-                In what another user shares (--owner) it goes on with what the owner's newest keys have made: open the                 share's newest link before, which mostly is enough.
+                In what another user shares (--owner) it goes on with what the owner's newest keys have made: open the \
+                share's newest link before, which mostly is enough.
                 """,
                 """
                 Where another user has other keys than this device knows: brume key people, and brume key compare. \

@@ -156,7 +156,7 @@ extension CKDatabase {
             zone.saves[place].stamp = []
             if !outgoing.needsKeys(policy) { continue }
             let error = without[roots[outgoing.name] ?? outgoing.name]
-            // Of what somebody else shares record by record, the account sees nothing above the root.
+            // A guest sees nothing above the record that is shared.
             let isDeep = databaseScope == .shared && trees.isTooDeep(outgoing.name, parent: outgoing.sent.parent)
             failures[outgoing.record.recordID] =
                 isDeep && error?.encryptionProblem == .waitsForOwner ? CKError.tooDeep(outgoing.name) : error

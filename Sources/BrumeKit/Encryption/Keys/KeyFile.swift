@@ -16,9 +16,9 @@ internal import BrumeSystem
 ///                 chain is replaced (32); signed statement (counted)
 /// code (4)        recovery code (16)
 /// ```
-/// Of others there may be many: kind 5 is a ring (``RingFile``), kind 6 what is known of another account
-/// (``PersonFile``), kind 7 a share's root (``ShareRootFile``), kind 9 what moved in a zone (``MovesFile``), and kind
-/// 10 a zone that somebody else shares (``OthersZoneFile``).
+/// Other kinds have many files, each in a folder of its kind: 5 a ring (``RingFile``), 6 what is known of another
+/// account (``PersonFile``), 7 a share's root (``ShareRootFile``), 9 what moved in a zone (``MovesFile``), 10 a zone
+/// that somebody else shares (``OthersZoneFile``).
 ///
 /// `counted` is a length (4, little-endian) and that many bytes. A file that was put into another place's folder does
 /// not have the place's checksum, and counts as damaged.

@@ -22,7 +22,7 @@ struct ZoneTrees: Sendable {
     /// What one operation has learned; nil where the device learns.
     private var learned: Learned?
 
-    /// Of as many records as a request can name, and those above them.
+    /// What one operation learns of the records that it names, at most 400, and of those above them.
     private struct Learned: Sendable {
         var parents: [String: String?] = [:]
         var treeIDs: [String: Set<[UInt8]>] = [:]
