@@ -13,11 +13,17 @@ struct KeyPlace: Hashable, Sendable {
     var folderName: String { SHA256.digest(bytes).prefix(16).hexadecimal }
 
     /// The place as bytes that no other place has: each part behind its length.
-    var bytes: [UInt8] {
+    var bytes: [UInt8] { Self.counted([server, scope.account, scope.container, scope.environment]) }
+
+    /// The same of something in it that has these names.
+    func bytes(of names: String...) -> [UInt8] { bytes + Self.counted(names) }
+
+    /// Names, each behind its length.
+    private static func counted(_ names: [String]) -> [UInt8] {
         var bytes: [UInt8] = []
-        for part in [server, scope.account, scope.container, scope.environment] {
-            withUnsafeBytes(of: UInt32(part.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-            bytes.append(contentsOf: part.utf8)
+        for name in names {
+            withUnsafeBytes(of: UInt32(name.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: name.utf8)
         }
         return bytes
     }

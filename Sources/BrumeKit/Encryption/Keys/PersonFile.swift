@@ -54,8 +54,6 @@ enum PersonFile {
     }
 
     private static func checkedPlace(_ account: String, _ place: KeyPlace) -> [UInt8] {
-        var bytes = place.bytes
-        withUnsafeBytes(of: UInt32(account.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-        return bytes + account.utf8
+        place.bytes(of: account)
     }
 }

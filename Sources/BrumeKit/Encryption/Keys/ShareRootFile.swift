@@ -35,12 +35,7 @@ enum ShareRootFile {
     }
 
     private static func checkedPlace(_ share: String, _ zone: String, _ place: KeyPlace) -> [UInt8] {
-        var bytes = place.bytes
-        for name in [zone, share] {
-            withUnsafeBytes(of: UInt32(name.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-            bytes += name.utf8
-        }
-        return bytes
+        place.bytes(of: zone, share)
     }
 }
 

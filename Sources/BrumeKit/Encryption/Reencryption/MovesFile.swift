@@ -57,9 +57,7 @@ enum MovesFile {
     }
 
     private static func checkedPlace(_ zone: String, _ place: KeyPlace) -> [UInt8] {
-        var bytes = place.bytes
-        withUnsafeBytes(of: UInt32(zone.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-        return bytes + zone.utf8
+        place.bytes(of: zone)
     }
 }
 

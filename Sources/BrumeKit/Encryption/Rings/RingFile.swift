@@ -100,12 +100,8 @@ enum RingFile {
     private static func checkedPlace(_ ring: RingPlace, _ place: KeyPlace) -> [UInt8] {
         let isOwn = ring.root.isEmpty && ring.owner.hasBytes(of: place.scope.account)
         // No part is as long as the length that stands in front of the others' places, so that none begins like them.
-        var bytes = isOwn ? [] : [UInt8](repeating: .max, count: 4)
-        bytes += place.bytes
-        for part in isOwn ? [ring.zone] : [ring.owner, ring.zone, ring.root] {
-            withUnsafeBytes(of: UInt32(part.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-            bytes += part.utf8
-        }
-        return bytes
+        return isOwn
+            ? place.bytes(of: ring.zone)
+            : [UInt8](repeating: .max, count: 4) + place.bytes(of: ring.owner, ring.zone, ring.root)
     }
 }
