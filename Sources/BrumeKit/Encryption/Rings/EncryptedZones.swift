@@ -324,8 +324,8 @@ final class EncryptedZones: Sendable {
             guard let others = state.others[zone.zones], milliseconds < others.untilMilliseconds else { return nil }
             var kept = others.zone
             for (ring, keys) in state.keys where ring.zones == zone.zones {
-                kept.roots.insert(ring.root)
-                if keys.encryptsAssets { kept.encryptsAssets = true }
+                kept.note(
+                    OthersZone.Ring(ringID: keys.place.ringID, encryptsAssets: keys.encryptsAssets), of: ring.root)
             }
             return kept
         }

@@ -4,19 +4,29 @@
 /// A device that begins anew has no keys in memory before something has it look, and would take a server's word until
 /// then.
 struct OthersZone: Equatable, Sendable {
-    /// The record names of the trees' roots whose rings this device has kept; the empty one is the zone's own.
-    var roots: Set<String> = []
-    /// Whether one of them says that the zone's files are encrypted.
-    var encryptsAssets = false
-
-    /// Roots that are kept in mind: as many as a database has rings.
-    static let rootsMax = 10_000
-
-    /// The same with a ring; nil where that is nothing new, or there is no room for another root.
-    func adding(root: String, encryptsAssets: Bool) -> OthersZone? {
-        var zone = self
-        if roots.count < Self.rootsMax { zone.roots.insert(root) }
-        if encryptsAssets { zone.encryptsAssets = true }
-        return zone == self ? nil : zone
+    struct Ring: Equatable, Sendable {
+        /// Names the zone's life.
+        let ringID: [UInt8]
+        /// Whether the zone's files are encrypted.
+        let encryptsAssets: Bool
     }
+
+    /// By the record names of the trees' roots; the empty one is the zone's own.
+    private(set) var rings: [String: Ring] = [:]
+
+    /// Rings that are kept in mind: as many as a database has.
+    static let ringsMax = 10_000
+
+    var roots: Set<String> { Set(rings.keys) }
+
+    /// Whether one of them says that the zone's files are encrypted.
+    var encryptsAssets: Bool { rings.values.contains(where: \.encryptsAssets) }
+
+    /// Takes a ring, unless there is no room for another one.
+    mutating func note(_ ring: Ring, of root: String) {
+        if rings.count < Self.ringsMax || rings[root] != nil { rings[root] = ring }
+    }
+
+    /// The zone was made anew: what rings of a life say that is over counts no more.
+    mutating func end(life ringID: [UInt8]) { rings = rings.filter { $0.value.ringID != ringID } }
 }

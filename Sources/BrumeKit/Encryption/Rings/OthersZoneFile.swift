@@ -7,14 +7,14 @@ internal import BrumeSystem
 ///
 /// ```
 /// 0   34  head, as KeyFile has it, of the kind 10
-/// 34  1   1 where a ring of the zone says that its files are encrypted; else 0
-/// 35  4   count of rings, then the record name of each one's root (counted; empty for the zone's own)
+/// 34  4   count of rings, then of each: the record name of its root (counted; empty for the zone's own), the ring's id
+///         (16), 1 where it says that the zone's files are encrypted, else 0 (1)
 /// ```
 /// NAME and the checksum are of the key folder's place, the owner's user record name and the zone's name (both
 /// counted).
 enum OthersZoneFile {
     static let kind: UInt8 = 10
-    static let bytesMax = 1024 + OthersZone.rootsMax * (4 + 255)
+    static let bytesMax = 1024 + OthersZone.ringsMax * (4 + 255 + Place.ringIDBytes + 1)
 
     static func path(_ zone: RingPlace, place: KeyPlace) -> String {
         "zones/\(SHA256.digest(checkedPlace(zone, place)).prefix(16).hexadecimal)"
@@ -22,9 +22,12 @@ enum OthersZoneFile {
 
     static func encode(_ kept: OthersZone, zone: RingPlace, place: KeyPlace) -> [UInt8] {
         var writer = KeyFileWriter(kind: kind, capacity: 1024)
-        writer.write(u8: kept.encryptsAssets ? 1 : 0)
-        writer.write(u32: UInt32(kept.roots.count))
-        for root in kept.roots.sorted() { writer.write(counted: Array(root.utf8)) }
+        writer.write(u32: UInt32(kept.rings.count))
+        for (root, ring) in kept.rings.sorted(by: { $0.key < $1.key }) {
+            writer.write(counted: Array(root.utf8))
+            writer.write(ring.ringID)
+            writer.write(u8: ring.encryptsAssets ? 1 : 0)
+        }
         writer.finish(place: checkedPlace(zone, place))
         return writer.bytes
     }
@@ -33,25 +36,21 @@ enum OthersZoneFile {
         _ bytes: consuming [UInt8], zone: RingPlace, place: KeyPlace
     ) throws(KeyFile.Refusal) -> OthersZone {
         var reader = try KeyFileReader(bytes, kind: kind, place: checkedPlace(zone, place))
-        let flag = try reader.readU8()
         let count = try reader.readU32()
-        guard flag < 2, count <= OthersZone.rootsMax else { throw .damaged }
-        var kept = OthersZone(encryptsAssets: flag == 1)
+        guard count <= OthersZone.ringsMax else { throw .damaged }
+        var kept = OthersZone()
         for _ in 0..<count {
             guard let root = String(validating: try reader.readCounted(), as: UTF8.self) else { throw .damaged }
-            kept.roots.insert(root)
+            let (ringID, flag) = (try reader.read(Place.ringIDBytes), try reader.readU8())
+            guard flag < 2 else { throw .damaged }
+            kept.note(OthersZone.Ring(ringID: ringID, encryptsAssets: flag == 1), of: root)
         }
         try reader.end()
         return kept
     }
 
     private static func checkedPlace(_ zone: RingPlace, _ place: KeyPlace) -> [UInt8] {
-        var bytes = place.bytes
-        for name in [zone.owner, zone.zone] {
-            withUnsafeBytes(of: UInt32(name.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-            bytes += name.utf8
-        }
-        return bytes
+        place.bytes(of: zone.owner, zone.zone)
     }
 }
 
@@ -67,18 +66,17 @@ extension KeyFolder {
 
     /// Notes that a ring is kept.
     ///
-    /// - Parameter isNewLife: Whether it has taken the place of a ring of the zone's former life: nothing of that
-    ///   counts.
+    /// - Parameter former: The id of the ring whose place it takes, in a former life of the zone; nil for none.
     func noteRing(
-        _ ring: RingPlace, encryptsAssets: Bool, isNewLife: Bool = false
+        _ ring: OthersZone.Ring, at place: RingPlace, following former: [UInt8]? = nil
     ) throws(KeyFolderProblem) -> Attempt<Bool> {
-        guard case .done(let file) = try loadFile(of: ring) else { return .locked }
-        let former = isNewLife ? OthersZone() : file?.value ?? OthersZone()
-        guard let next = former.adding(root: ring.root, encryptsAssets: encryptsAssets), next != file?.value else {
-            return .done(true)
-        }
-        let bytes = OthersZoneFile.encode(next, zone: ring, place: place)
-        switch try replace(othersZonePath(ring), over: file?.head, with: bytes) {
+        guard case .done(let file) = try loadFile(of: place) else { return .locked }
+        var next = file?.value ?? OthersZone()
+        if let former, former != ring.ringID { next.end(life: former) }
+        next.note(ring, of: place.root)
+        if next == file?.value { return .done(true) }
+        let bytes = OthersZoneFile.encode(next, zone: place, place: self.place)
+        switch try replace(othersZonePath(place), over: file?.head, with: bytes) {
         // Another process has noted one meanwhile: again.
         case .done(nil), .locked: return .locked
         case .done: return .done(true)

@@ -236,10 +236,11 @@ struct ZoneRingDriver: Sendable {
     /// noted of the former, which it follows.
     private func note(_ kept: KeptRing, before former: KeptRing, _ run: Run) async throws(CKError) {
         guard let head = kept.known?.chain.head, !run.ring.owner.isEmpty else { return }
-        let isNewLife = former.known.map { $0.chain.head.ring.place != head.ring.place } ?? false
+        let ring = OthersZone.Ring(ringID: head.ring.place.ringID, encryptsAssets: !head.hasPlainAssets)
+        let formerID = former.known?.chain.head.ring.place.ringID
         let (folder, place) = (run.folder, run.place)
         _ = try await folders.use(folder) { () throws(KeyFolderProblem) in
-            try folder.noteRing(place, encryptsAssets: !head.hasPlainAssets, isNewLife: isNewLife)
+            try folder.noteRing(ring, at: place, following: formerID)
         }
     }
 
