@@ -242,7 +242,7 @@ extension CKDatabase {
         }
         if databaseScope == .private {
             let saved = removed.filter { (try? results.saveResults[$0.share.recordID]?.get()) != nil }
-            let ended = results.deleteResults.filter { (try? $1.get()) != nil }.map(\.key)
+            let ended = goers.filter { (try? results.deleteResults[$0.key]?.get()) != nil }.map(\.value.ring)
             await forgetGoers(goers, results, account)
             await takeKeys(from: saved, ended: ended, account, options)
             await showLinks(of: part.sharesSaved(results), account)

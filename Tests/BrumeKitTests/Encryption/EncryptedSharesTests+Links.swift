@@ -133,7 +133,7 @@ extension EncryptedSharesTests {
         #expect(bobs.unreadableFields == ["text": .keyMissing])
     }
 
-    @Test("are set by a guest on the shared record itself, also one that had none, after the app was started again")
+    @Test("are set by a guest on the shared record itself after the app was started again")
     func rootOfGuest() async throws {
         let (ada, bob) = (device(0), device(1))
         let (root, _, url) = try await shared("secret", by: ada)

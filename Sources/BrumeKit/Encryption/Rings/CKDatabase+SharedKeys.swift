@@ -39,8 +39,8 @@ extension CKDatabase {
         }
     }
 
-    /// Those who are to go by a save, by the records of their shares: the members of what is shared whom the app has
-    /// taken out, or with the share all.
+    /// By the records of shares that a save changes or ends, what they are of, and those members of it who are to go:
+    /// whom the app has taken out, or all.
     typealias Goers = [CKRecord.ID: (ring: ZoneRingID, users: Set<String>)]
 
     /// Keeps in mind who is to go by a save of shares, or their deletion, before it is sent.
@@ -58,19 +58,21 @@ extension CKDatabase {
             let root = removal.share.details.current.root
             guard let ring = await ringToLeave(ofShare: removal.share.recordID, root: root, account) else { continue }
             let users = try await account.encryptedZones.willGo(removal.users, from: ring, for: account)
-            if !users.isEmpty { goers[removal.share.recordID] = (ring, users) }
+            goers[removal.share.recordID] = (ring, users)
         }
-        for id in deletions where folder.hasShareRoots || account.encryptedZones.isInUse(id.zoneID.ringID) {
+        for id in deletions
+        where folder.hasShareRoots || id.recordName == CKRecordNameZoneWideShare
+            || account.encryptedZones.isInUse(id.zoneID.ringID)
+        {
             guard let ring = await ringToLeave(ofShare: id, root: "", account) else { continue }
-            let users = try await account.encryptedZones.willGo(nil, from: ring, for: account)
-            if !users.isEmpty { goers[id] = (ring, users) }
+            goers[id] = (ring, try await account.encryptedZones.willGo(nil, from: ring, for: account))
         }
         return goers
     }
 
     /// Those stay whom the server has refused to take out.
     func forgetGoers(_ goers: Goers, _ results: RecordModificationResults, _ account: AccountBinding) async {
-        for (id, goer) in goers {
+        for (id, goer) in goers where !goer.users.isEmpty {
             let isRefused: Bool
             switch (results.saveResults[id], results.deleteResults[id]) {
             case (.failure?, _), (_, .failure?): isRefused = true
@@ -86,7 +88,7 @@ extension CKDatabase {
     /// What keeps it from doing that fails nothing: it is kept in mind, and the next save of something encrypted does
     /// it.
     func takeKeys(
-        from removed: [RemovedParticipants], ended: [CKRecord.ID], _ account: AccountBinding, _ options: CallOptions
+        from removed: [RemovedParticipants], ended: [ZoneRingID], _ account: AccountBinding, _ options: CallOptions
     ) async {
         for removal in removed where !removal.isEmpty {
             let share = removal.share
@@ -96,15 +98,7 @@ extension CKDatabase {
             else { continue }
             try? await account.encryptedZones.share(ring, removal.links, dropping: removal.users, for: account, options)
         }
-        if ended.isEmpty { return }
-        let hasShares = (try? await account.keyFolders.folder(of: account, options))?.hasShareRoots ?? false
-        for id in ended
-        where hasShares || id.recordName == CKRecordNameZoneWideShare
-            || account.encryptedZones.isInUse(id.zoneID.ringID)
-        {
-            guard let ring = await ringToLeave(ofShare: id, root: "", account) else { continue }
-            try? await account.encryptedZones.endShare(ring, for: account, options)
-        }
+        for ring in ended { try? await account.encryptedZones.endShare(ring, for: account, options) }
     }
 
     /// Takes those into rings who take part in shares that an answer has, and wait for the keys. What keeps it from
