@@ -149,6 +149,23 @@ extension EncryptedSharesTests {
         #expect(try await text(root.recordID, on: ada, isOwner: true) == "theirs")
     }
 
+    @Test("are noted with the first look in a key folder that is older than the note")
+    func notedLate() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let (root, _, url) = try await shared("secret", by: ada)
+        let zoneID = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let id = CKRecord.ID(recordName: "root", zoneID: zoneID)
+        #expect(try await text(id, on: bob) == "secret")
+        let folder = try await bob.core.account.keyFolders.folder(of: bob.core.account).path + "/zones"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+        try FileManager.default.removeItem(atPath: folder)
+        let stateFolder = try bob.core.configuration.resolvedStateFolder()
+        let begun = device(1) { $0.stateFolder = stateFolder }
+        #expect(try await text(id, on: begun) == "secret")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+    }
+
     @Test("below one root are saved while those below another wait for keys")
     func twoTrees() async throws {
         let (ada, bob) = (device(0), device(1))

@@ -162,6 +162,22 @@ extension ShareKeyLieTests {
         }
     }
 
+    @Test("are given again to whom the app has removed, and invites again", arguments: LiedShare.Kind.allCases)
+    func invitedAgain(kind: LiedShare.Kind) async throws {
+        try await LiedShare.run(kind) { share in
+            try await share.remove(share.bob)
+            try await share.save("later", by: share.ada)
+            let shown = try await share.handOut()
+            let participant = try await share.ada.container.shareParticipant(
+                forUserRecordID: share.user(share.bob))
+            participant.permission = .readWrite
+            shown.addParticipant(participant)
+            try await share.ada.privateCloudDatabase.save(shown)
+            try await share.takeIn(share.bob)
+            try await share.isWhole(["root", "item", "later"], by: [share.ada, share.bob])
+        }
+    }
+
     @Test("stay a member's whom the app wanted to remove with a save that the server refuses")
     func removalRefused() async throws {
         try await LiedShare.run(.record) { share in
