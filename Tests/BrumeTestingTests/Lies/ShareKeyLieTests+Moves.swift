@@ -85,4 +85,23 @@ extension ShareKeyLieTests {
             lie.remove()
         }
     }
+
+    @Test("encrypt nothing in records that are shown below each other, and wait until they are not")
+    func circle() async throws {
+        try await LiedShare.run(.record) { share in
+            try await share.save("other", by: share.ada)
+            let bob = try share.bob.relaunched()
+            let (item, other) = (share.id("item", for: bob), share.id("other", for: bob))
+            let lies = [
+                try await share.server.lie(.showsParent(other, of: item), to: bob),
+                try await share.server.lie(.showsParent(item, of: other), to: bob),
+            ]
+            let seen = try await share.fetched("item", by: bob)
+            seen.encryptedValues["text"] = "secret, too"
+            let error = await failure { try await bob.sharedCloudDatabase.save(seen) }
+            #expect(error?.code == .accountTemporarilyUnavailable, "\(String(describing: error))")
+            for lie in lies { lie.remove() }
+            try await share.isWhole(["root", "item", "other"], by: [share.ada, try bob.relaunched()])
+        }
+    }
 }

@@ -116,10 +116,13 @@ struct ZoneTrees: Sendable {
         return .root(name)
     }
 
-    /// Whether the root of a record's tree is further above it than is looked.
+    /// Whether the root of a record's tree is further above it than is looked. Records that a server shows below each
+    /// other have none.
     func isTooDeep(_ record: String, parent: String?) -> Bool {
         let path = path(of: record, parent: parent)
-        guard path.count > Self.depthMax, let last = path.last, !path.contains(where: isShared) else { return false }
+        guard path.count > Self.depthMax, let last = path.last, Set(path).count == path.count,
+            !path.contains(where: isShared)
+        else { return false }
         return self.parent(of: last) != .some(nil)
     }
 
