@@ -8,7 +8,6 @@ extension EncryptedZones {
         if account.configuration.token == nil { return OthersZone() }
         let now = account.configuration.clock.nowMilliseconds
         if let kept = rememberedOthersZone(zone, at: now) { return kept }
-        rememberOthersZone(try await driver.othersZone(zone, for: account), zone, at: now)
-        return rememberedOthersZone(zone, at: now) ?? OthersZone()
+        return rememberOthersZone(try await driver.othersZone(zone, for: account), zone, at: now)
     }
 }

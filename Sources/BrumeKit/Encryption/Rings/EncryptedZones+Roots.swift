@@ -4,12 +4,6 @@ internal import BrumeProtocol
 
 /// Finding the roots of shared trees by what encrypted values name.
 extension EncryptedZones {
-    /// The trees for which the server had no root, and until when that is believed.
-    struct Rootless {
-        var ids: Set<[UInt8]> = []
-        var untilMilliseconds: UInt64 = 0
-    }
-
     /// The roots of shared trees in a zone of the account's own, by the trees' ids.
     ///
     /// A value names the tree that it was encrypted in, and no root can be worked out from that: a record may have left

@@ -14,16 +14,27 @@ final class EncryptedZones: Sendable {
         /// When what the server last showed of the share of a ring was changed, by its clock.
         var shownMilliseconds: [ZoneRingID: Int64] = [:]
         var absence: Absence?
-        var answers: [ZoneRingID: Answer] = [:]
-        /// When the server was last asked for a ring.
-        var lookedMilliseconds: [ZoneRingID: UInt64] = [:]
-        /// The zones of which this device has kept no ring, and until when that is believed.
-        var unkept: [ZoneRingID: UInt64] = [:]
-        /// What was read of zones that others share, and until when no other process is taken to have noted more.
-        var others: [ZoneRingID: (zone: OthersZone, untilMilliseconds: UInt64)] = [:]
-        var rootless: [ZoneRingID: Rootless] = [:]
+        var answers = ShortMemory<Answer>()
+        /// The rings for which the server was asked.
+        var looks = ShortMemory<Void>()
+        /// The zones of which this device has kept no ring.
+        var unkept = ShortMemory<Void>()
+        /// What was read of zones that others share: no other process is taken to have noted more.
+        var others = ShortMemory<OthersZone>()
+        /// The ids of trees of a zone for which the server had no root.
+        var rootless = ShortMemory<Set<[UInt8]>>()
         var moved = MovedZones()
         var isEnded = false
+
+        /// What is kept of a zone of another's, and its rings that have come into memory since.
+        func withKnownRings(_ kept: OthersZone, of zone: ZoneRingID) -> OthersZone {
+            var kept = kept
+            for (ring, keys) in keys where ring.zones == zone.zones {
+                kept.note(
+                    OthersZone.Ring(ringID: keys.place.ringID, encryptsAssets: keys.encryptsAssets), of: ring.root)
+            }
+            return kept
+        }
     }
 
     /// That the device has no keys of the account, which it does not ask about again for each page of records.
@@ -39,12 +50,10 @@ final class EncryptedZones: Sendable {
         let newest: UInt32
         /// The number of the key that was wanted. A value that names a later one shows that there is more by now.
         let wanted: UInt32
-        let untilMilliseconds: UInt64
     }
 
-    private static let absenceMilliseconds: UInt64 = 10_000
-    /// Rings of which it is believed that the server has no more: a server that makes up rings is asked again.
-    private static let answersMax = 4_096
+    /// Shares of which it is known when they were changed: of more an older state can be taken for a newer one, once.
+    private static let shownSharesMax = 4_096
 
     let driver: ZoneRingDriver
     private let state = Lock(State())
@@ -140,8 +149,9 @@ final class EncryptedZones: Sendable {
         func sufficient() -> RingKeys?? {
             let keys = known(ring, identity.keys.publicKeys)
             if !isOpenVain, let keys, keys.newest >= number, keys.isMember { return keys }
-            guard let answer = state.withLock({ $0.answers[ring] }), answer.newest == keys?.newest ?? 0,
-                number <= answer.wanted, clock.nowMilliseconds < answer.untilMilliseconds
+            let now = clock.nowMilliseconds
+            guard let answer = state.withLock({ $0.answers.value(of: ring, at: now) }),
+                answer.newest == keys?.newest ?? 0, number <= answer.wanted
             else { return nil }
             return .some(keys)
         }
@@ -158,15 +168,9 @@ final class EncryptedZones: Sendable {
             }
             // A guest waits for an entry that can come at any moment, and with it the root that tells of it.
             if let keys, !keys.isMember { return keys }
-            let answer = Answer(
-                newest: keys?.newest ?? 0, wanted: number,
-                untilMilliseconds: clock.nowMilliseconds &+ Self.absenceMilliseconds)
-            state.withLock { state in
-                if state.answers.count >= Self.answersMax {
-                    state.answers = state.answers.filter { clock.nowMilliseconds < $0.value.untilMilliseconds }
-                }
-                if state.answers.count < Self.answersMax { state.answers[ring] = answer }
-            }
+            let answer = Answer(newest: keys?.newest ?? 0, wanted: number)
+            let now = clock.nowMilliseconds
+            state.withLock { $0.answers.note(answer, of: ring, at: now) }
             return keys
         }
     }
@@ -178,7 +182,7 @@ final class EncryptedZones: Sendable {
         if look.asksServer {
             // Also where that comes to nothing: what is shown then is no less to fetch.
             let now = account.configuration.clock.nowMilliseconds
-            state.withLock { $0.lookedMilliseconds[look.ring] = now }
+            state.withLock { $0.looks.note((), of: look.ring, at: now) }
         }
         guard let found = try await driver.run(look, for: account, options) else { return nil }
         if let zone = found.zone { _ = remember(zone, look.ring.zones) }
@@ -187,8 +191,8 @@ final class EncryptedZones: Sendable {
 
     /// Whether the server was asked for a ring within ten seconds.
     func hasLookedLately(_ ring: ZoneRingID, for account: AccountBinding) -> Bool {
-        guard let looked = state.withLock({ $0.lookedMilliseconds[ring] }) else { return false }
-        return account.configuration.clock.nowMilliseconds < looked &+ Self.absenceMilliseconds
+        let now = account.configuration.clock.nowMilliseconds
+        return state.withLock { $0.looks.value(of: ring, at: now) != nil }
     }
 
     /// The account's identity to open values with; nil where it has none.
@@ -204,7 +208,7 @@ final class EncryptedZones: Sendable {
             return try await account.keys.identityIfAny(for: account)
         } catch {
             if error.code == .accountTemporarilyUnavailable {
-                let until = now &+ Self.absenceMilliseconds
+                let until = now &+ ShortMemory<Void>.lifetimeMilliseconds
                 let absence = Absence(error: error, operations: operations, untilMilliseconds: until)
                 state.withLock { $0.absence = absence }
             }
@@ -237,7 +241,7 @@ final class EncryptedZones: Sendable {
             if state.isEnded { return }
             // The records of a zone that was made anew are others: what was known of their parents is void.
             if let before = state.keys[ring], before.place != keys.place { state.trees[ring.zones] = nil }
-            state.answers[ring] = nil
+            state.answers.forget(ring)
             state.keys[ring] = keys
         }
         return keys
@@ -264,9 +268,9 @@ final class EncryptedZones: Sendable {
     /// Has the rings of a zone looked at again: somebody is known by other keys since.
     func forgetKeys(_ zone: ZoneRingID) {
         state.withLock { state in
-            state.answers = [:]
+            state.answers.forgetAll()
             state.keys = state.keys.filter { $0.key.zones != zone.zones }
-            state.others[zone.zones] = nil
+            state.others.forget(zone.zones)
         }
     }
 
@@ -289,7 +293,11 @@ final class EncryptedZones: Sendable {
     /// Whether a share is no older than what the server last showed of it: answers can overtake one another.
     func isNewest(_ changedMilliseconds: Int64, ofShareOf ring: ZoneRingID) -> Bool {
         state.withLock { state in
-            if let shown = state.shownMilliseconds[ring], changedMilliseconds < shown { return false }
+            if let shown = state.shownMilliseconds[ring] {
+                if changedMilliseconds < shown { return false }
+            } else if state.shownMilliseconds.count >= Self.shownSharesMax {
+                state.shownMilliseconds = [:]
+            }
             state.shownMilliseconds[ring] = changedMilliseconds
             return true
         }
@@ -304,7 +312,7 @@ final class EncryptedZones: Sendable {
     ) async throws(CKError) -> Bool {
         if isInUse(zone) { return true }
         let now = account.configuration.clock.nowMilliseconds
-        if account.configuration.token == nil || state.withLock({ $0.unkept[zone].map { now < $0 } }) == true {
+        if account.configuration.token == nil || state.withLock({ $0.unkept.value(of: zone, at: now) }) != nil {
             return false
         }
         do throws(CKError) {
@@ -313,7 +321,7 @@ final class EncryptedZones: Sendable {
         } catch {
             if error.keepsFromAsking { throw error }
         }
-        state.withLock { $0.unkept[zone] = now &+ Self.absenceMilliseconds }
+        state.withLock { $0.unkept.note((), of: zone, at: now) }
         return false
     }
 
@@ -321,19 +329,18 @@ final class EncryptedZones: Sendable {
     /// again.
     func rememberedOthersZone(_ zone: ZoneRingID, at milliseconds: UInt64) -> OthersZone? {
         state.withLock { state in
-            guard let others = state.others[zone.zones], milliseconds < others.untilMilliseconds else { return nil }
-            var kept = others.zone
-            for (ring, keys) in state.keys where ring.zones == zone.zones {
-                kept.note(
-                    OthersZone.Ring(ringID: keys.place.ringID, encryptsAssets: keys.encryptsAssets), of: ring.root)
-            }
-            return kept
+            state.others.value(of: zone.zones, at: milliseconds).map { state.withKnownRings($0, of: zone) }
         }
     }
 
-    /// Believes for ten seconds that no other process has noted more.
-    func rememberOthersZone(_ kept: OthersZone, _ zone: ZoneRingID, at milliseconds: UInt64) {
-        state.withLock { $0.others[zone.zones] = (kept, milliseconds &+ Self.absenceMilliseconds) }
+    /// Believes for a while that no other process has noted more.
+    ///
+    /// - Returns: The same, with what has come into memory.
+    func rememberOthersZone(_ kept: OthersZone, _ zone: ZoneRingID, at milliseconds: UInt64) -> OthersZone {
+        state.withLock { state in
+            state.others.note(kept, of: zone.zones, at: milliseconds)
+            return state.withKnownRings(kept, of: zone)
+        }
     }
 
     /// Changes what is known of the trees of a zone. Records of others are in trees of others.
@@ -345,21 +352,12 @@ final class EncryptedZones: Sendable {
 
     /// The trees of a zone for which the server has just had no root.
     func knownRootless(_ zone: ZoneRingID, at milliseconds: UInt64) -> Set<[UInt8]> {
-        state.withLock { state in
-            state.rootless[zone].flatMap { milliseconds < $0.untilMilliseconds ? $0.ids : nil } ?? []
-        }
+        state.withLock { $0.rootless.value(of: zone, at: milliseconds) ?? [] }
     }
 
     /// Believes for ten seconds that the server has no root for trees.
     func noteRootless(_ ids: Set<[UInt8]>, _ zone: ZoneRingID, at milliseconds: UInt64) {
-        state.withLock { state in
-            var rootless = state.rootless[zone] ?? Rootless()
-            if milliseconds >= rootless.untilMilliseconds {
-                rootless = Rootless(untilMilliseconds: milliseconds &+ Self.absenceMilliseconds)
-            }
-            rootless.ids.formUnion(ids)
-            state.rootless[zone] = rootless
-        }
+        state.withLock { $0.rootless.update(zone, at: milliseconds, default: []) { $0.formUnion(ids) } }
     }
 
     /// Looks at or changes what is known of zones in which records are to be encrypted anew.
@@ -373,7 +371,7 @@ final class EncryptedZones: Sendable {
         state.withLock { state in
             state.keys = state.keys.filter { $0.key.zones != ring }
             state.trees[ring] = nil
-            state.answers = state.answers.filter { $0.key.zones != ring }
+            state.answers.forget(zone: ring)
         }
         try await turns.run { () async throws(CKError) in try await driver.zoneWasDeleted(ring, for: account) }
     }
@@ -383,9 +381,9 @@ final class EncryptedZones: Sendable {
         state.withLock { state in
             state.keys = [:]
             state.trees = [:]
-            state.answers = [:]
-            state.rootless = [:]
-            state.others = [:]
+            state.answers.forgetAll()
+            state.rootless.forgetAll()
+            state.others.forgetAll()
             state.shownMilliseconds = [:]
             state.isEnded = true
         }
