@@ -213,7 +213,9 @@ extension CKDatabase {
         let removed = databaseScope == .private ? part.participantsRemoved : []
         let moving = part.zones.filter { movesIntoShares($0, account) }
         for zone in part.zones where databaseScope == .private {
-            account.encryptedZones.withMovedZones { $0.movesEnd(of: zone.parentsElsewhere.keys, in: zone.id.ringID) }
+            // The server may have it done, and withhold the answer for good.
+            await account.encryptedZones.forgetMoves(
+                of: zone.parentsElsewhere, in: zone.id.ringID, for: account, options)
         }
         for zone in moving {
             await account.encryptedZones.saveBegins(moving: zone.moved, in: zone.id.ringID, for: account, options)
@@ -231,15 +233,7 @@ extension CKDatabase {
         // What can't be opened was saved all the same.
         let opener = try? await opener(for: part.shownRecords(answers), account, options)
         let results = try part.results(answers, context: account.answerContext, opener: opener)
-        for zone in part.zones {
-            learnTrees(ofSaved: zone, results, account)
-            guard databaseScope == .private else { continue }
-            let elsewhere = zone.parentsElsewhere.filter { name, _ in
-                let id = CKRecord.ID(recordName: name, zoneID: zone.id)
-                return (try? results.saveResults[id]?.get()) != nil
-            }
-            await account.encryptedZones.forgetMoves(of: elsewhere, in: zone.id.ringID, for: account, options)
-        }
+        for zone in part.zones { learnTrees(ofSaved: zone, results, account) }
         if databaseScope == .private {
             let saved = removed.filter { (try? results.saveResults[$0.share.recordID]?.get()) != nil }
             let ended = goers.filter { (try? results.deleteResults[$0.key]?.get()) != nil }.map(\.value.ring)

@@ -216,6 +216,24 @@ extension EncryptedSharesTests {
         #expect(try await note(on: ada))
     }
 
+    @Test("do not follow what an app started anew has begun to move away, whatever comes of it")
+    func begunMoves() async throws {
+        let folder = try TestFolder()
+        let (ada, bob) = (device(0) { $0.stateFolder = folder.path }, device(1))
+        holdReencryption(on: ada)
+        let diary = try await diary(ada, bob)
+        let (list, _) = try await cards(below: diary.diary, on: ada)
+        try await move(list, below: diary.root, on: ada)
+        #expect(try await noted(on: ada) == ["list": "root"])
+        let again = device(0) { $0.stateFolder = folder.path }
+        // A server that keeps the answer back can have done it all the same.
+        let moved = CKRecord(recordType: "Page", recordID: list.recordID)
+        moved.setParent(diary.diary)
+        #expect(await code { try await again.privateCloudDatabase.save(moved) } == .serverRecordChanged)
+        #expect(try await noted(on: again).isEmpty)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test(
         "follow no move that was noted before the record was put elsewhere, whatever else was",
         arguments: [false, true])

@@ -27,16 +27,16 @@ extension EncryptedZones {
         return noted
     }
 
-    /// A save has put records elsewhere: what is below them by now has not come with them. A note that can't be changed
-    /// ends with the next look at the zone.
+    /// A save is about to put records elsewhere: what comes below them from then on has not come with them. Where the
+    /// save fails, what moved before has to be set below its parent again. A note that can't be changed ends with the
+    /// next look at the zone.
     ///
-    /// - Parameter parents: Of each record the one that it has got; nil for none.
+    /// - Parameter parents: Of each record the one that it gets; nil for none.
     func forgetMoves(
         of parents: [String: String?], in zone: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async {
-        // Nothing is noted of a zone without keys, and to ask whose folder it is may wait for a connection.
-        guard !parents.isEmpty, isInUse(zone) else { return }
-        // It may have been read since the save began.
+        if parents.isEmpty { return }
+        // Somebody may have read it already.
         withMovedZones { $0.movesEnd(of: parents.keys, in: zone) }
         guard (try? await account.keyFolders.folder(of: account, options))?.hasMoves(zone.zone) == true else { return }
         try? await note(zone, for: account, options) { noted in
