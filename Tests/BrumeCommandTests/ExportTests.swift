@@ -170,7 +170,7 @@ struct ExportCommandTests {
         #expect(source.mapValues(\.system.stamp) == copy.mapValues(\.system.stamp))
         #expect(source.values.count { !$0.system.stamp.isEmpty } == 26)
         let shown = try server.run("records", "get", "Notes", "edges")
-        #expect(shown.output.contains("  sealed: (encrypted)"), "\(shown.output) \(shown.errors)")
+        #expect(shown.output.contains("  sealed: (encrypted, not readable here)"), "\(shown.output) \(shown.errors)")
         let set = try server.run("records", "save", "Notes", "r1", "x:encrypted=AA==")
         #expect(set.status == ExitCode.usage.rawValue && set.errors.contains("--encrypted KEY=VALUE"), "\(set.errors)")
         #expect(source.mapValues(\.system.type) == copy.mapValues(\.system.type))

@@ -172,7 +172,7 @@ struct KeyCommandTests {
         #expect(again.status == 0 && again.errors.isEmpty, "\(again.errors)")
 
         let other = try run(server, on: "two", "records", "get", "Notes", "first")
-        #expect(other.output.contains("  note: (encrypted)"), "\(other.output) \(other.errors)")
+        #expect(other.output.contains("  note: (encrypted, not readable here)"), "\(other.output) \(other.errors)")
         let sealed = try run(server, on: "two", "records", "get", "Notes", "first", "--json").json()
         #expect(sealed["fields"]?["note"]?["bytes"] != nil && sealed["fields"]?["note"]?["value"] == nil)
         expect(

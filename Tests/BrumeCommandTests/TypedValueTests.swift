@@ -56,7 +56,7 @@ struct TypedValueTests {
     @Test("an encrypted value is printed, open or not, and never read as a plain one")
     func encrypted() throws {
         let value = TypedValue.encrypted(EncryptedField(type: "LIST<INT64>", bytes: Data([0, 1, 2])))
-        #expect(value.summary == "(encrypted)" && value.typeName == "encrypted")
+        #expect(value.summary == "(encrypted, not readable here)" && value.typeName == "encrypted")
         #expect(value.json.line == #"{"encrypted":"LIST<INT64>","bytes":"AAEC"}"#)
         let opened = TypedValue.opened(type: "LIST<INT64>", .list([.int64(1), .int64(2)]))
         #expect(opened.summary == "[1, 2]  (encrypted)" && opened.typeName == "encrypted")

@@ -30,8 +30,13 @@ public class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     /// The keys that were in the URL. Only in memory: archives don't have them.
     let link: LinkFragment?
 
-    /// Whether the URL that was asked about hands out the share's keys.
-    package var hasKeys: Bool { link != nil }
+    /// Brume's addition: whether the URL that was asked about hands out the keys of what is encrypted in the share.
+    ///
+    /// A URL has them behind its `#`. Mail programs and forms cut that off, and nothing else of it tells: then whoever
+    /// accepts the share reads what is encrypted only once the owner hands out the keys
+    /// (``CKDatabase/giveEncryptionKeys(to:)``). Ask the person for the whole URL first. A share in which nothing is
+    /// encrypted needs none. Archives of metadata have no keys.
+    public var hasKeys: Bool { link != nil }
 
     init(
         containerIdentifier: String, share: CKShare, hierarchicalRootRecordID: CKRecord.ID?, rootRecord: CKRecord?,

@@ -110,7 +110,8 @@ extension TypedValue {
         case .asset(let asset): Self.summary(of: asset)
         case .encrypted(let field):
             field.assets.isEmpty
-                ? "(encrypted)" : field.assets.map(Self.summary).joined(separator: ", ") + "  (encrypted)"
+                ? "(encrypted, not readable here)"
+                : field.assets.map(Self.summary).joined(separator: ", ") + "  (encrypted)"
         case .opened(_, let value): "\(value.summary)  (encrypted)"
         case .list(let elements): "[" + elements.map(\.summary).joined(separator: ", ") + "]"
         }

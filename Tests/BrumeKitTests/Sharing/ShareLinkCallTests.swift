@@ -77,6 +77,7 @@ struct ShareLinkCallTests {
         #expect(results.count == malformed.count + sound.count)
         for (url, hasKeys) in zip(sound, [false, false, false, true, true, false, false, true]) {
             #expect(try results[url]?.get().link?.text == (hasKeys ? keys.text : nil), "\(url)")
+            #expect(try results[url]?.get().hasKeys == hasKeys)
         }
         withExtendedLifetime(folder) {}
     }
