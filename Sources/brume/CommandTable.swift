@@ -6,8 +6,8 @@ enum CommandTable {
             DevCommand.definition,
             DemoCommand.definition,
             CertsCommand.definition,
-        ] + AccountCommands.definitions + ContainersCommands.definitions + SchemaCommands.definitions
-        + ZonesCommands.definitions
+        ] + ConfigCommands.definitions + AccountCommands.definitions + ContainersCommands.definitions
+        + SchemaCommands.definitions + ZonesCommands.definitions
         + RecordsCommands.definitions + ShareCommands.definitions + KeyCommands.definitions
         + KeyCommands.enrolmentDefinitions + KeyCommands.peopleDefinitions
         + KeyCommands.reencryptionDefinitions + [
@@ -25,6 +25,8 @@ enum CommandTable {
             VerifyCommand.definition,
             LoadCommand.definition,
             DemoDeviceCommand.definition,
+            CompletionCommand.definition,
+            ManualCommand.definition,
             VersionCommand.definition,
             HelpCommand.definition,
         ]

@@ -107,10 +107,9 @@ struct ArgumentParser {
             }
         }
         try check(arguments, of: command)
-        return .run(
-            Invocation(
-                command: command, arguments: arguments, values: try resolve(given, for: command),
-                flags: Set(given.keys)))
+        var invocation = Invocation(command: command, arguments: arguments, values: [:], flags: Set(given.keys))
+        try resolve(given, for: &invocation)
+        return .run(invocation)
     }
 
     private func option(
@@ -161,31 +160,38 @@ struct ArgumentParser {
     }
 
     /// Resolves each option's value: flag over environment over file over default.
-    private func resolve(
-        _ given: [String: [String]], for command: CommandDefinition
-    ) throws(UsageError) -> [String: [String]] {
-        let file = try configurationFile(given, for: command)
-        var values: [String: [String]] = [:]
+    private func resolve(_ given: [String: [String]], for invocation: inout Invocation) throws(UsageError) {
+        let command = invocation.command
+        let path = configurationPath(given)
+        let file = try path.map { path throws(UsageError) in try configurationFile(path) }
+        invocation.configurationPath = path
         for option in command.allOptions {
+            let (values, origin): ([String], OptionOrigin)
             if let value = given[option.name] {
-                values[option.name] = value
+                (values, origin) = (value, .commandLine)
             } else if let value = environment[option.variable], !value.isEmpty {
-                values[option.name] = try checked(value, called: option.variable, for: option, of: command)
+                (values, origin) = (
+                    try checked(value, called: option.variable, for: option, of: command), .variable
+                )
             } else if let lines = file?.values[option.name] {
-                for line in lines {
-                    values[option.name, default: []] += try checked(line, called: option.name, for: option, of: command)
-                }
+                var all: [String] = []
+                for line in lines { all += try checked(line, called: option.name, for: option, of: command) }
+                (values, origin) = (all, .file)
             } else if let fallback = option.fallback {
-                values[option.name] = self.values(in: fallback, of: option)
+                (values, origin) = (self.values(in: fallback, of: option), .fallback)
+            } else {
+                continue
             }
+            (invocation.values[option.name], invocation.origins[option.name]) = (values, origin)
         }
-        return values
     }
 
-    private func configurationFile(
-        _ given: [String: [String]], for command: CommandDefinition
-    ) throws(UsageError) -> ConfigurationFile? {
+    private func configurationPath(_ given: [String: [String]]) -> String? {
         guard let path = given["config"]?.last ?? environment["BRUME_CONFIG"], !path.isEmpty else { return nil }
+        return path
+    }
+
+    private func configurationFile(_ path: String) throws(UsageError) -> ConfigurationFile {
         guard let text = readFile(path) else {
             throw UsageError(
                 "the configuration file \(path) is missing or can't be read", hint: "check --config and BRUME_CONFIG",

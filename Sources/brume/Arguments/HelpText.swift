@@ -45,7 +45,10 @@ struct HelpText {
             text += "\n\(style.bold("arguments"))\n" + rows(command.arguments.map { ($0.name, $0.help) })
         }
         text += "\n\(style.bold("options"))\n"
-        text += rows(command.allOptions.filter { !$0.isHidden }.map { ($0.usage, describe($0)) })
+        text += rows(
+            command.allOptions.filter { !$0.isHidden }.map { option in
+                (option.usage, option.described(variable: option.hasUnusualVariable ? option.variable : nil))
+            })
         if !command.examples.isEmpty {
             text += "\n\(style.bold("examples"))\n" + command.examples.map { "  \($0)\n" }.joined()
         }
@@ -64,14 +67,6 @@ struct HelpText {
             line += line.isEmpty ? String(word) : " " + word
         }
         return (lines + [line]).joined(separator: "\n")
-    }
-
-    private func describe(_ option: OptionDefinition) -> String {
-        var text = option.help
-        if option.repeats { text += "; may be repeated" }
-        if option.hasUnusualVariable { text += "; variable \(option.variable)" }
-        if let fallback = option.fallback, !fallback.isEmpty { text += " (default: \(fallback))" }
-        return text
     }
 
     private var exitCodes: String {

@@ -3,9 +3,13 @@ struct Invocation: Sendable {
     let command: CommandDefinition
     let arguments: [String]
     /// The values in force, in order; a flag that is on has "true".
-    let values: [String: [String]]
+    var values: [String: [String]]
     /// The options that stand in the command line itself.
     var flags: Set<String> = []
+    /// From where each value comes.
+    var origins: [String: OptionOrigin] = [:]
+    /// The configuration file that was read; nil for none.
+    var configurationPath: String?
 
     /// The option's value, or its default, or nil.
     func text(_ name: String) -> String? {

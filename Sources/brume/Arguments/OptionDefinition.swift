@@ -44,6 +44,17 @@ struct OptionDefinition: Sendable {
     /// Whether help has to name the variable, since it does not follow the rule for names.
     var hasUnusualVariable: Bool { variable != Self.usualVariable(name) }
 
+    /// What it means, with all that is to be known for setting it.
+    ///
+    /// - Parameter variable: Said beside it; nil for nothing.
+    func described(variable: String?) -> String {
+        var text = help
+        if repeats { text += "; may be repeated" }
+        if let variable { text += "; variable \(variable)" }
+        if let fallback, !fallback.isEmpty { text += " (default: \(fallback))" }
+        return text
+    }
+
     /// The option as it is written: `--name VALUE`, or `VARIABLE=VALUE` when it has no flag.
     var usage: String {
         if isSecret { return "\(variable)=\(placeholder ?? "")" }
