@@ -35,6 +35,11 @@ struct RingEntryCheck {
         try take(read.filter { $0.user != entry.author }, on: shard)
         let areNamed = intake.areBegunChains { entry.member(named: $0)?.statementHash }
         guard areNamed else { throw Self.isNotNamed }
+        // Whoever writes to one share could otherwise say what keys somebody has in all others of the zone.
+        let takesForeign = loaded.ringHeads.testOnly_weaknesses.contains(.takesForeignStatements)
+        guard takesForeign || bringer == owner || intake.usersWhoBegin.isSubset(of: [bringer]) else {
+            throw Self.isOthers
+        }
         let directory = try directory(on: shard)
         do throws(EncryptionRefusal) {
             if var chain {
@@ -204,6 +209,10 @@ struct RingEntryCheck {
         "a statement that came with the entry is of no member of it, or of another container or environment")
     private static let isOwners = ServiceError(
         .invalidArguments, "a statement of the zone's owner came with the entry; append it to the account's before")
+    private static let isOthers = ServiceError(
+        .invalidArguments,
+        "the first statement of another user came with the entry; that user's own devices send it (Rings.Join), or the"
+            + " owner's bring it")
     private static let isNotNamed = ServiceError(
         .invalidArguments,
         "a chain of statements that came with the entry has none that the entry names; its own user brings it")

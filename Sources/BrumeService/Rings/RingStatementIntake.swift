@@ -5,7 +5,8 @@ internal import BrumeStore
 /// Checks statements that a request brings beside the rings of a zone, against those that are kept there. Nothing is
 /// kept by it: ``others`` says what is new.
 ///
-/// A user's own word alone begins a chain of theirs, or an entry that names it: see ``areBegunChains(namedBy:)``.
+/// A user's own word alone begins a chain of theirs, or an entry that the owner brings and that names it: see
+/// ``usersWhoBegin`` and ``areBegunChains(namedBy:)``.
 struct RingStatementIntake {
     /// What would be new.
     private(set) var others = RingOthers()
@@ -139,6 +140,9 @@ struct RingStatementIntake {
         others.statements.append(.init(user: id.user, chain: chain, bytes: bytes))
         lastChain[id.user] = chain
     }
+
+    /// The users of whom a chain begins.
+    var usersWhoBegin: Set<String> { Set(begun.map(\.user)) }
 
     /// Whether each chain that begins has a statement that an entry names: whoever is no more than in a ring could
     /// otherwise say what keys another has.

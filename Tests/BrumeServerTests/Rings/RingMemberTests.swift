@@ -182,6 +182,32 @@ struct RingMemberTests {
         #expect(try scene.cid.code { try scene.cid.append(older, to: scene.theirs) } == .serverRecordChanged)
     }
 
+    @Test("let no writer say which keys another user has, who may be in other shares of the zone")
+    func foreignBeginnings() throws {
+        var scene = try RingScene()
+        let (ann, bob, cid) = (scene.ann, scene.bob, scene.cid)
+        try scene.join(bob, by: scene.proof(of: bob))
+        try scene.takeIn(bob, by: ann)
+        // Bob has had the link, and makes up who comes by it.
+        var rival = scene.accounts
+        try rival.begin(cid)
+        let forged = rival.signed[cid.user]!
+        let proof = rival.proof(of: cid, by: scene.invitation, secret: scene.secret, in: scene.list.head.ring)
+        let next = try rival.next(scene.list, by: bob) { $0.members.append(rival.member(cid, joining: proof)) }
+        #expect(try bob.code { try bob.append(next, to: scene.theirs, with: forged) } == .invalidArguments)
+        #expect(try ann.ringStatements(of: cid.user, beside: scene.notes).last == 0)
+        #expect(try ann.ring("list", of: scene.notes).last == scene.list.head.number)
+        // Whose statements are there he takes in, and what follows on them he brings.
+        try scene.join(cid, by: scene.proof(of: cid))
+        try scene.accounts.addDevice(to: cid)
+        let taken = try scene.accounts.next(scene.list, by: bob) {
+            $0.members.append(scene.accounts.member(cid, joining: scene.proof(of: cid)))
+        }
+        try bob.append(taken, to: scene.theirs, with: scene.accounts.signed[cid.user]!)
+        #expect(try ann.ringStatements(of: cid.user, beside: scene.notes).last == 2)
+        #expect(try ann.ring("list", of: scene.notes).renewed.isEmpty)
+    }
+
     @Test("take somebody in again who began anew, beside whose former statements the new ones are kept")
     func anew() throws {
         var scene = try RingScene()

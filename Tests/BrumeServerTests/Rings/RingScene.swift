@@ -22,7 +22,7 @@ struct RingScene {
     /// The ring of the list, as Ann's devices have it.
     var list: RingChain
     let invitation: RingInvitation
-    private let secret = LinkSecret()
+    let secret = LinkSecret()
 
     /// The zone as others name it.
     var theirs: ZoneID { ZoneID(name: "notes", owner: ann.user) }
