@@ -18,6 +18,8 @@ final class AccountBinding: Sendable {
     let downloadTurns = TransferTurns(limit: ClientSessionLimits.transfersMax)
     /// The ids of uploads that are under way.
     let uploadsUnderWay = Lock<Set<UploadID>>([])
+    /// The user whose keys are used, and whether the disk says so too.
+    let keyUser = Lock<(user: String, isKept: Bool)?>(nil)
     /// Where the account's keys are kept on this device.
     let keyFolders = KeyFolderAccess()
     /// The account's keys, as far as this device has them.

@@ -18,7 +18,7 @@ internal import BrumeSystem
 /// ```
 /// Other kinds have many files, each in a folder of its kind: 5 a ring (``RingFile``), 6 what is known of another
 /// account (``PersonFile``), 7 a share's root (``ShareRootFile``), 9 what moved in a zone (``MovesFile``), 10 a zone
-/// that somebody else shares (``OthersZoneFile``).
+/// that somebody else shares (``OthersZoneFile``). Of kind 11 are files beside the folders: ``TokenUserFile``.
 ///
 /// `counted` is a length (4, little-endian) and that many bytes. A file that was put into another place's folder does
 /// not have the place's checksum, and counts as damaged.

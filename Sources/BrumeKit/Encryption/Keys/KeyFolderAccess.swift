@@ -1,4 +1,5 @@
 internal import BrumeEncryption
+internal import BrumeLock
 internal import BrumeSystem
 internal import Foundation
 
@@ -23,16 +24,55 @@ struct KeyFolderAccess: Sendable {
                 try await account.welcome()
             }
         guard let user = welcome.userRecordName else { throw .noAccount }
+        let (folder, stateFolder): (KeyFolder, String)
         do throws(ConfigurationProblem) {
             let scope = IdentityScope(
                 account: user, container: try configuration.sessionKey().container,
                 environment: configuration.environment.rawValue)
-            return KeyFolder(
-                stateFolder: try configuration.resolvedStateFolder(),
-                place: KeyPlace(server: try configuration.endpoint().name, scope: scope), disk: disk)
+            stateFolder = try configuration.resolvedStateFolder()
+            folder = KeyFolder(
+                stateFolder: stateFolder, place: KeyPlace(server: try configuration.endpoint().name, scope: scope),
+                disk: disk)
         } catch {
             throw CKError(.internalError, message: error.message)
         }
+        try await checkUser(of: folder, stateFolder, account)
+        return folder
+    }
+
+    /// Whether the server names the same user for the token as ever: keys are kept apart by that name, so that with
+    /// another one this device would have none, and would encrypt nothing.
+    private func checkUser(
+        of folder: KeyFolder, _ stateFolder: String, _ account: AccountBinding
+    ) async throws(CKError) {
+        let user = folder.place.scope.account
+        let known = account.keyUser.withLock { known in
+            if known == nil { known = (user, isKept: false) }
+            return known!
+        }
+        guard known.user == user else { throw Self.otherUser(user, known.user) }
+        if known.isKept { return }
+        // Without keys nothing depends on it when the app is started again.
+        let hasKeys = folder.isMade
+        let file = TokenUserFile(
+            stateFolder: stateFolder, place: folder.place, token: account.configuration.token ?? "", disk: disk)
+        let kept = try await use(folder) { () throws(KeyFolderProblem) in
+            if let kept = try file.load() { return .done(String?.some(kept)) }
+            guard hasKeys else { return .done(nil) }
+            try file.write(user)
+            return .done(user)
+        }
+        guard let kept else { return }
+        guard kept == user else { throw Self.otherUser(user, kept) }
+        account.keyUser.withLock { $0?.isKept = true }
+    }
+
+    private static func otherUser(_ user: String, _ known: String) -> CKError {
+        CKError(
+            .internalError,
+            message: "the server says that this account is user \(user), and said before that it is \(known), so that "
+                + "nothing is saved or read with encryption keys: ask its operator what happened; where the server was "
+                + "made anew, use another state folder (BRUME_STATE)")
     }
 
     /// Works on the folder, once no other process does.

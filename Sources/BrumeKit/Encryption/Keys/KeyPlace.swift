@@ -19,7 +19,7 @@ struct KeyPlace: Hashable, Sendable {
     func bytes(of names: String...) -> [UInt8] { bytes + Self.counted(names) }
 
     /// Names, each behind its length.
-    private static func counted(_ names: [String]) -> [UInt8] {
+    static func counted(_ names: [String]) -> [UInt8] {
         var bytes: [UInt8] = []
         for name in names {
             withUnsafeBytes(of: UInt32(name.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }

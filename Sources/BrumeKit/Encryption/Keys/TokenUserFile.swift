@@ -1,0 +1,67 @@
+internal import BrumeEncryption
+internal import BrumeModel
+internal import BrumeSystem
+
+/// The file that says whose a token is, once keys are kept for its user: `STATE/keys/users/NAME`. A server that names
+/// another user later would have this device look for that one's keys, find none, and save plain what it encrypts.
+///
+/// ```
+/// 0   34  head, as KeyFile has it, of the kind 11
+/// 34      the user's record name (counted)
+/// ```
+/// NAME and the checksum are of the server, the container and the environment (each counted), and of the token's
+/// SHA-256.
+struct TokenUserFile {
+    static let kind: UInt8 = 11
+    private static let bytesMax = 1024
+
+    private let path: String
+    private let place: [UInt8]
+    private let disk: any KeyDisk
+
+    init(stateFolder: String, place: KeyPlace, token: String, disk: any KeyDisk) {
+        let scope = place.scope
+        let digest = SHA256.digest(Array(token.utf8))
+        self.place = KeyPlace.counted([place.server, scope.container, scope.environment]) + digest
+        path = "\(stateFolder)/keys/users/\(SHA256.digest(self.place).prefix(16).hexadecimal)"
+        self.disk = disk
+    }
+
+    /// The user's record name; nil where there is no file yet.
+    func load() throws(KeyFolderProblem) -> String? {
+        guard FileSystem.exists(path) else { return nil }
+        let bytes: [UInt8]?
+        do throws(SystemError) {
+            bytes = try disk.read(path, bytesLimit: Self.bytesMax)
+        } catch {
+            throw KeyFolderProblem("\(path) can't be read (\(error)); make it readable")
+        }
+        guard let bytes else { return nil }
+        do throws(KeyFile.Refusal) {
+            var reader = try KeyFileReader(bytes, kind: Self.kind, place: place)
+            let name = try reader.readCounted()
+            try reader.end()
+            guard let user = String(validating: name, as: UTF8.self), Names.isUserRecordName(user) else {
+                throw KeyFile.Refusal.damaged
+            }
+            return user
+        } catch {
+            throw KeyFolderProblem(
+                error == .newer
+                    ? "\(path) was written by a newer version of Brume; update this app"
+                    : "\(path) is damaged; remove it, where you trust the server's word for whose account this is")
+        }
+    }
+
+    func write(_ user: String) throws(KeyFolderProblem) {
+        var writer = KeyFileWriter(kind: Self.kind, capacity: 128)
+        writer.write(counted: Array(user.utf8))
+        writer.finish(place: place)
+        do throws(SystemError) {
+            try disk.makeFolders([FileSystem.directory(of: path)])
+            try disk.replace(path, writer.bytes)
+        } catch {
+            throw KeyFolderProblem("\(path) can't be written (\(error)); make room, or make it writable")
+        }
+    }
+}
