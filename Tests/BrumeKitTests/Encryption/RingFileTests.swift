@@ -50,7 +50,8 @@ struct RingFileTests {
         let id = ring.chain.head.ring.place.ringID
         let others = (1...3).map { [UInt8](repeating: $0, count: Place.ringIDBytes) }
         return [
-            KeptRing(), KeptRing(isOver: true), KeptRing(link: LinkSecret()),
+            KeptRing(), KeptRing(isOver: true), KeptRing(isOver: true, wasDeletedHere: true),
+            KeptRing(goers: ["_bob"]), KeptRing(link: LinkSecret()),
             KeptRing(lives: ZoneLives(ringIDs: others)),
             KeptRing(known: ring, lives: ZoneLives(ringIDs: [id])),
             KeptRing(known: ring, lives: ZoneLives(ringIDs: others + [id]), isOver: true),
@@ -78,7 +79,8 @@ struct RingFileTests {
         for kept in try states() {
             let bytes = encoded(kept)
             let read = try RingFile.decode(bytes, ring: phone.ring, place: place)
-            #expect(read.lives == kept.lives && read.isOver == kept.isOver)
+            #expect(read.lives == kept.lives && read.isOver == kept.isOver && read.goers == kept.goers)
+            #expect(read.wasDeletedHere == kept.wasDeletedHere)
             #expect(read.known?.chain.entries == kept.known?.chain.entries)
             #expect(read.known?.endedBranches.map(\.entries) == kept.known?.endedBranches.map(\.entries))
             #expect(encoded(read) == bytes)
@@ -132,7 +134,7 @@ struct RingFileTests {
         #expect(refusal(file()) == nil && refusal(file([entries])) == nil)
         #expect(refusal(file([entries, ring.endedBranches[0].entries.map(\.bytes)])) == nil)
         let bad = [
-            file(flag: 2), file(flag: 4), file(lives: UInt32(KeyLimits.zoneLivesMax) + 1), file(lives: .max),
+            file(flag: 2), file(flag: 8), file(lives: UInt32(KeyLimits.zoneLivesMax) + 1), file(lives: .max),
             file(branches: UInt32(KeyLimits.ringBranchesMax) + 1), file(branches: .max), file(branches: 1),
             file(count: UInt32(KeyLimits.ringEntriesMax) + 1, [entries]), file(count: 1, [entries]),
             file([[]]), file([Array(entries.reversed())]), file([[entries[1]]]), file([[entries[0], entries[0]]]),

@@ -279,12 +279,40 @@ struct RingGuestTests {
         desk.statements[eve.user] = honest
         desk.lie = nil
         #expect(try fresh.opened(old[0]) == "one")
-        // A ring that took in somebody of that name is none of a device that has seen another.
-        let shown = desk.entries
+        // A device that has seen another of the name reads, and has the one go whom it does not know.
         fresh.people[eve.user] = try KnownStatements(
             forger.signed, of: forger.identity.statement.scope, trust: .seen)
         fresh.kept = KeptRing()
-        #expect(fresh.failure(.read) == .isStranger(eve.user) && desk.entries == shown)
+        #expect(try fresh.opened(old[0]) == "one")
+        let last = try #require(try fresh.sealed("last"))
+        #expect(try #require(fresh.kept.known).chain.head.member(named: eve.user) == nil)
+        #expect(try GuestDevice.opened(last, try #require(fresh.kept.known), eve.identity) == nil)
+    }
+
+    @Test("goes on without somebody of a known user's name whom a writer has taken in")
+    func forgedMember() throws {
+        try ada.run(.share(.init()))
+        desk.participants = [bob.user]
+        desk.writers = [bob.user]
+        let link = try #require(try ada.link())
+        try bob.run(.join(link))
+        try ada.run(.write)
+        // Ada knows Eve from another zone. In this one Bob has taken in somebody of her name, by the link that he had.
+        ada.people[eve.user] = try KnownStatements(eve.signed, of: eve.identity.statement.scope, trust: .compared)
+        let forger = try GuestDevice(eve.user, at: desk)
+        desk.participants.insert(eve.user)
+        try forger.run(.join(link))
+        try bob.run(.write)
+        #expect(try SignedRingEntry(desk.entries.last!.array).entry.member(named: eve.user) != nil)
+        let laptop = try ada.other()
+        (laptop.people, laptop.zone) = (ada.people, ada.zone)
+        for device in [laptop, ada] { try device.run(.read) }
+        let word = try #require(try ada.sealed("word"))
+        let ring = try #require(ada.kept.known)
+        #expect(ring.chain.head.member(named: eve.user) == nil && ring.chain.head.member(named: bob.user) != nil)
+        #expect(try bob.opened(word) == "word")
+        #expect(try GuestDevice.opened(word, ring, forger.identity) == nil)
+        #expect(ada.people[eve.user]?.signed == eve.signed, "she is whom Ada knows")
     }
 
     @Test("of an owner whom a device knows is no ring that another of the name began, whatever is shown beside")

@@ -8,6 +8,9 @@ struct KeptRing: Sendable {
     var lives = ZoneLives()
     /// The zone was deleted, as far as is known: the next one of its name may have no ring yet.
     var isOver = false
+    /// This device has deleted the zone. Where a server shows its ring again, those with whom it was shared would go on
+    /// reading what is saved there: nothing is encrypted with it before a person has decided.
+    var wasDeletedHere = false
     /// Members who are to go, by their user record names: the app takes them out of what is shared, and no entry
     /// without them stands yet. Nothing is encrypted with the ring's newest key before.
     var goers: Set<String> = []

@@ -6,7 +6,8 @@ internal import BrumeSystem
 ///
 /// ```
 /// 0   34  head, as KeyFile has it, of the kind 5
-/// 34  1   flags: 1 where the zone was deleted, as far as is known; 2 where members are to go
+/// 34  1   flags: 1 where the zone was deleted, as far as is known; 2 where members are to go; 4 where this device has
+///         deleted the zone
 ///         where they are: count (4), then the user record name of each (counted)
 ///     4   count of lives, then the ring's id of each (16), the oldest first
 ///     4   count of branches, then of each: count of entries (4), each signed entry (counted)
@@ -28,7 +29,7 @@ enum RingFile {
     static func encode(_ kept: KeptRing, ring: RingPlace, place: KeyPlace) -> KeyFileWriter {
         let branches = kept.known.map { [$0.chain] + $0.endedBranches } ?? []
         var writer = KeyFileWriter(kind: kind, capacity: 4096)
-        writer.write(u8: (kept.isOver ? 1 : 0) | (kept.goers.isEmpty ? 0 : 2))
+        writer.write(u8: (kept.isOver ? 1 : 0) | (kept.goers.isEmpty ? 0 : 2) | (kept.wasDeletedHere ? 4 : 0))
         if !kept.goers.isEmpty {
             writer.write(u32: UInt32(kept.goers.count))
             for user in kept.goers.sorted() { writer.write(counted: Array(user.utf8)) }
@@ -51,8 +52,8 @@ enum RingFile {
         var reader = try KeyFileReader(bytes, kind: kind, place: checkedPlace(ring, place))
         defer { reader.wipe() }
         let flags = try reader.readU8()
-        guard flags < 4 else { throw .damaged }
-        var kept = KeptRing(isOver: flags & 1 != 0)
+        guard flags < 8 else { throw .damaged }
+        var kept = KeptRing(isOver: flags & 1 != 0, wasDeletedHere: flags & 4 != 0)
         if flags & 2 != 0 {
             for _ in 0..<(try count(&reader, atMost: KeyLimits.ringMembersMax)) {
                 guard let user = String(validating: try reader.readCounted(), as: UTF8.self) else { throw .damaged }

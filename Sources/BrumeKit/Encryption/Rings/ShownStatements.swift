@@ -50,7 +50,9 @@ struct ShownStatements: Sendable {
     func meet(_ known: KnownStatements?, named hashes: Set<[UInt8]>, isOwner: Bool) -> Meeting? {
         guard let all = checked() else { return nil }
         var person = all.last { $0.chain.statements.contains { hashes.contains($0.hash) } }
-        if let known { person = chains.lazy.compactMap { known.following($0) }.first }
+        // Somebody else of the name counts for nothing but the entries that name them, and goes with the next one: a
+        // member could otherwise end a ring for all who know the user, by taking in another of the name.
+        if let known { person = chains.lazy.compactMap { known.following($0) }.first ?? (isOwner ? nil : known) }
         guard let person else { return nil }
         let others = all.filter { $0.chain.first.hash != person.chain.first.hash }
         return Meeting(person: person, others: isOwner ? [] : others)

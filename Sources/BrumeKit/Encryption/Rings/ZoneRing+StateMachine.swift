@@ -91,6 +91,9 @@ struct ZoneRingStateMachine: Sendable {
         var dropped: Set<String> = []
         /// Those whom a person takes in without a proof, by their user record names, as they were shown to that person.
         var approved: [String: KnownStatements] = [:]
+        /// Former members who come in again, by their user record names: an entry took them out for a save that the
+        /// server has refused.
+        var returning: Set<String> = []
         /// Whether a link that opens the keys by itself is to go: what is shared is not for everybody any more.
         var closesLinks = false
         /// Whether the server is asked even where what is kept would do.

@@ -4,6 +4,8 @@ enum ZoneRingFailure: Error, Equatable, Sendable {
     case forked
     /// The server shows the ring of an earlier life of the zone.
     case isOver
+    /// This device has deleted the zone, and the server shows its ring again.
+    case wasDeleted
     /// The zone was to be one tree, and has keys for records already.
     case isPerRecord
     /// The zone's files were to be encrypted and are not, or the other way round.
@@ -53,6 +55,13 @@ extension ZoneRingFailure {
                 .keysDiffer,
                 "the server shows \(zone) as they were before it was deleted and made anew, and nothing is encrypted "
                     + "with them: ask its operator what happened")
+        case .wasDeleted:
+            CKError.notEncrypted(
+                .keysDiffer,
+                "this device has deleted zone \(ring.zone.quotedName), and the server shows its encryption keys again; "
+                    + "nothing is encrypted with them, since those have them with whom it was shared: delete the zone "
+                    + "once more, or ask the server's operator what happened; if a backup was restored, "
+                    + "CKDatabase.acceptEncryptionKeys(of:) goes on with it, and with them")
         case .isPerRecord:
             CKError(
                 .invalidArguments,

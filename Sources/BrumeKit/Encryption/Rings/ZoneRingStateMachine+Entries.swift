@@ -48,7 +48,7 @@ extension ZoneRingStateMachine {
 
     /// Whether new values may take the ring's newest key as it is known here.
     func isForWriting(_ ring: KnownRing) -> Bool {
-        ownMember(of: ring.chain.head) != nil && nextDraft(ring) == nil
+        !kept.wasDeletedHere && ownMember(of: ring.chain.head) != nil && nextDraft(ring) == nil
     }
 
     // MARK: Beginnings
@@ -135,6 +135,11 @@ extension ZoneRingStateMachine {
             draft.drop(gone)
             isNeeded = true
         }
+        for member in returning(to: ring) where !draft.members.contains(where: { $0.user.hasBytes(of: member.user) }) {
+            guard draft.members.count < KeyLimits.ringMembersMax else { break }
+            draft.admit(member)
+            isNeeded = true
+        }
         // Nobody comes in by a link that ends with this entry.
         if endLinks(of: &draft) { isNeeded = true }
         for guest in news.guests where !draft.members.contains(where: { $0.user.hasBytes(of: guest.user) }) {
@@ -146,6 +151,18 @@ extension ZoneRingStateMachine {
         }
         if addLinks(to: &draft, behind: head) { isNeeded = true }
         return isNeeded || start.wantsNewKey && !hasMadeEntry ? draft : nil
+    }
+
+    /// Former members who come in again as they were, where they have no other keys since.
+    private func returning(to ring: KnownRing) -> [RingMember] {
+        if start.returning.isEmpty || !isOwn { return [] }
+        return start.returning.sorted().compactMap { user in
+            guard let former = ring.chain.entries.reversed().lazy.compactMap({ $0.entry.member(named: user) }).first,
+                former.role != .owner, !isDropped(user), !isRenewed(former, in: ring.chain.head),
+                people[user]?.chain.statement(of: former.statementHash) != nil
+            else { return nil }
+            return RingMember(user: user, statementHash: former.statementHash, role: former.role)
+        }
     }
 
     /// The members who are to go.
@@ -168,6 +185,8 @@ extension ZoneRingStateMachine {
     private func isOut(_ member: RingMember, of entry: RingEntry) -> Bool {
         if member.role == .owner || member.user.hasBytes(of: user) { return false }
         if news.departed.contains(member.user) || isDropped(member.user) { return true }
+        // This device knows somebody else of the name.
+        if let known = people[member.user]?.chain, known.statement(of: member.statementHash) == nil { return true }
         return news.renewed.contains(member.user) && !isRenewed(member, in: entry)
     }
 

@@ -72,6 +72,10 @@ extension ZoneRingStateMachine {
             }
             let meeting = try known.meet(shown, statements: statements)
             kept.known = known
+            if kept.wasDeletedHere {
+                guard case .accept = start.goal else { return makesEntries ? fail(.wasDeleted) : finish(known) }
+                kept.wasDeletedHere = false
+            }
             let wasOver = kept.isOver
             kept.isOver = false
             switch meeting {
@@ -123,7 +127,7 @@ extension ZoneRingStateMachine {
             return fail(.malformed("the zone was made anew more often than a device keeps in mind"))
         }
         kept.known = ring
-        kept.isOver = false
+        (kept.isOver, kept.wasDeletedHere) = (false, false)
         return keep(.proceed)
     }
 
