@@ -137,27 +137,50 @@ extension CKDatabase {
             all.deleteResults.merge(results.deleteResults) { $1 }
         }
         let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
-            // What can't be encrypted is not uploaded in vain.
-            let (sealed, refused) = try await sealing(part, options, uploadsFollow: true)
-            take(refused)
-            let (part, unsent) = try await uploadingSealed(sealed, options, progress, uploads)
-            take(unsent)
-            if part.zones.isEmpty { return }
-            let results = try await sendSealed(part, options)
-            take(results)
-            guard let again = part.uploadingAgain(after: results) else { return }
+            // Before anything is encrypted: it takes no key that somebody has who goes with it.
+            let goers = try await noteGoers(part, core.account, options)
+            var ready = part
             do throws(CKError) {
-                let (sealed, refused) = try await sealing(again, options, uploadsFollow: true)
+                // What can't be encrypted is not uploaded in vain.
+                let (sealed, refused) = try await sealing(part, options, uploadsFollow: true)
                 take(refused)
-                let (whole, lost) = try await uploadingSealed(sealed, options, progress)
-                take(lost)
-                if !whole.zones.isEmpty { take(try await sendSealed(whole, options)) }
+                let (whole, unsent) = try await uploadingSealed(sealed, options, progress, uploads)
+                take(unsent)
+                ready = whole
             } catch {
-                // The others are saved.
-                take(again.failed(with: error))
+                await stay(goers, core.account, options)
+                throw error
             }
+            if !ready.zones.isEmpty {
+                let results = try await sendSealed(ready, options)
+                take(results)
+                if let again = ready.uploadingAgain(after: results) { take(await sendAgain(again, options, progress)) }
+            }
+            await settle(goers, after: all, core.account, options)
         }
         for (part, error) in failures { take(part.failed(with: error)) }
+        return all
+    }
+
+    /// Sends a part once more whose files the server did not have any more.
+    private func sendAgain(
+        _ part: RecordModification.Part, _ options: CallOptions, _ progress: TransferProgress
+    ) async -> RecordModificationResults {
+        var all: RecordModificationResults = ([:], [:])
+        func take(_ results: RecordModificationResults) {
+            all.saveResults.merge(results.saveResults) { $1 }
+            all.deleteResults.merge(results.deleteResults) { $1 }
+        }
+        do throws(CKError) {
+            let (sealed, refused) = try await sealing(part, options, uploadsFollow: true)
+            take(refused)
+            let (whole, lost) = try await uploadingSealed(sealed, options, progress)
+            take(lost)
+            if !whole.zones.isEmpty { take(try await sendSealed(whole, options)) }
+        } catch {
+            // The others are saved.
+            take(part.failed(with: error))
+        }
         return all
     }
 
@@ -210,6 +233,7 @@ extension CKDatabase {
         _ part: RecordModification.Part, _ options: CallOptions
     ) async throws(CKError) -> RecordModificationResults {
         let account = core.account
+        // What is saved changes the app's shares.
         let removed = databaseScope == .private ? part.participantsRemoved : []
         let moving = part.zones.filter { movesIntoShares($0, account) }
         for zone in part.zones where databaseScope == .private {
@@ -223,9 +247,6 @@ extension CKDatabase {
         defer {
             for zone in moving { account.encryptedZones.saveEnds(in: zone.id.ringID, for: account) }
         }
-        let deletions = part.zones.flatMap(\.deletions)
-        let goers =
-            databaseScope == .private ? try await noteGoers(removed, deleting: deletions, account, options) : [:]
         let answers = try await account.call(
             .recordsModify, effect: .onceByOperationID, options: options,
             encode: { coder in coder.encodeModifyRecordsRequest(part.wholeRequest) },
@@ -236,9 +257,7 @@ extension CKDatabase {
         for zone in part.zones { learnTrees(ofSaved: zone, results, account) }
         if databaseScope == .private {
             let saved = removed.filter { (try? results.saveResults[$0.share.recordID]?.get()) != nil }
-            let ended = goers.filter { (try? results.deleteResults[$0.key]?.get()) != nil }.map(\.value.ring)
-            await forgetGoers(goers, results, account)
-            await takeKeys(from: saved, ended: ended, account, options)
+            await takeKeys(from: saved, account, options)
             await showLinks(of: part.sharesSaved(results), account)
         }
         for zone in moving { reencryptInBackground(zone.id, account) }
@@ -254,15 +273,6 @@ extension CKDatabase.RecordModification.Part {
         return whole
     }
 
-    /// Whom saves of shares take out of these.
-    fileprivate var participantsRemoved: [RemovedParticipants] {
-        zones.flatMap { zone in
-            zone.saves.compactMap { outgoing in
-                (outgoing.record as? CKShare).map { $0.details.current.removed(from: $0) }
-            }
-        }
-    }
-
     /// The shares that were saved: the app's instances, and those of the results.
     fileprivate func sharesSaved(_ results: CKDatabase.RecordModificationResults) -> [CKRecord] {
         zones.flatMap { zone in
@@ -273,17 +283,20 @@ extension CKDatabase.RecordModification.Part {
         }
     }
 
-    /// The records that an answer shows: the saved ones, and those in whose way the server has another version.
+    /// The records that an answer shows: the saved ones, and those in whose way the server has another version. What is
+    /// none of these is left out: the results say what is wrong with it.
     fileprivate func shownRecords(
         _ answers: [ZoneModificationResult<Record>]
     ) -> [(zoneID: CKRecordZone.ID, record: Record)] {
         zip(zones, answers).flatMap { zone, answer in
-            answer.saves.compactMap { result in
-                switch result.outcome {
-                case .record(let record): (zone.id, record)
-                case .failure(let error): error.decodedServerRecord.map { (zone.id, $0) }
-                case .deferred: nil
-                }
+            zip(zone.saves, answer.saves).compactMap { outgoing, result in
+                let record: Record? =
+                    switch result.outcome {
+                    case .record(let record): record
+                    case .failure(let error): error.decodedServerRecord
+                    case .deferred: nil
+                    }
+                return record.flatMap { $0.system.name == outgoing.name ? (zone.id, $0) : nil }
             }
         }
     }

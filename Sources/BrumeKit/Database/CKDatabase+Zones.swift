@@ -138,7 +138,8 @@ extension CKDatabase {
             results.saveResults.merge(try Self.results(answer.saves, saves, currentUser: account.currentUser)) { $1 }
             let deleteResults = try answer.deletions.deleteResults(deletions)
             results.deleteResults.merge(deleteResults) { $1 }
-            await zonesAreGone(deletions.filter { (try? deleteResults[$0]?.get()) != nil }, account)
+            await zonesAreGone(
+                deletions.filter { (try? deleteResults[$0]?.get()) != nil }, isOwnDoing: true, account)
         }
         for (part, error) in failures {
             for change in part {

@@ -1,3 +1,4 @@
+import BrumeEncryption
 import BrumeTestKit
 import Foundation
 import Testing
@@ -103,12 +104,30 @@ extension EncryptedSharesTests {
         #expect(try await text(id, on: bob) == "secret")
         let users: Set = [try await bob.userRecordID().recordName]
         let database = ada.privateCloudDatabase
-        await database.takeKeys(
-            from: [RemovedParticipants(share: share, users: users)], ended: [], ada.core.account, database.callOptions)
+        let removed = RemovedParticipants(share: share, departures: Departures(named: users))
+        await database.takeKeys(from: [removed], ada.core.account, database.callOptions)
         root.encryptedValues["text"] = "without him"
         try await database.save(root)
         let seen = try await bob.sharedCloudDatabase.record(for: id)
         #expect(seen.unreadableFields == ["text": .keyMissing])
+    }
+
+    @Test("have another key for what is saved with the removal of somebody")
+    func removalWithRecords() async throws {
+        let (ada, bob) = (device(0), device(1))
+        let (root, share, url) = try await shared("secret", by: ada)
+        _ = try await accept(url, by: bob)
+        try await handOutKeys(root.recordID, by: ada)
+        let (database, ring) = (ada.privateCloudDatabase, root.recordID.treeRingID)
+        let shown = try #require(try await database.record(for: share.recordID) as? CKShare)
+        let before = try #require(ada.core.account.encryptedZones.knownKeys(ring)).newest
+        shown.removeParticipant(try #require(shown.participants.last))
+        root.encryptedValues["text"] = "without him"
+        let results = try await database.modifyRecords(saving: [shown, root], deleting: [])
+        for result in results.saveResults.values { _ = try result.get() }
+        let raw = try await database.fetchRaw(
+            ["root"], root.recordID.zoneID, desiredKeys: nil, ada.core.account, database.callOptions)
+        #expect(try #require(raw["root"]).valueHeaders.map(\.keyNumber) == [before + 1])
     }
 
     @Test("are taken from whom the app has removed on a device that did not make the share")
@@ -124,9 +143,8 @@ extension EncryptedSharesTests {
         let database = laptop.privateCloudDatabase
         let seen = try await database.record(for: root.recordID)
         let shown = try #require(try await database.record(for: share.recordID) as? CKShare)
-        await database.takeKeys(
-            from: [RemovedParticipants(share: shown, users: users)], ended: [], laptop.core.account,
-            database.callOptions)
+        let removed = RemovedParticipants(share: shown, departures: Departures(named: users))
+        await database.takeKeys(from: [removed], laptop.core.account, database.callOptions)
         seen.encryptedValues["text"] = "without him"
         try await database.save(seen)
         let bobs = try await bob.sharedCloudDatabase.record(for: id)

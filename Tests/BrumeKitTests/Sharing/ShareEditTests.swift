@@ -56,10 +56,11 @@ struct ShareEditTests {
         for (edit, users) in cases {
             let share = try share()
             try edit(share)
-            #expect(share.details.current.removed(from: share).users == Set(users.map { RandomShare.user($0) }))
+            let removed = share.details.current.removed(from: share)
+            #expect(removed.departures.named == Set(users.map { RandomShare.user($0) }))
         }
         let new = CKShare(recordZoneID: .default)
-        #expect(new.details.current.removed(from: new).isEmpty)
+        #expect(new.details.current.removed(from: new).departures.named.isEmpty)
     }
 
     @Test("of whoever does not manage the share can only remove themselves, and is refused unsent otherwise")

@@ -18,6 +18,8 @@ final class AccountKeys: Sendable {
         var operations: UInt64 = 0
         /// The devices and the code that the newest statement listed at the last look; nil before the first.
         var listed: ListedDevices?
+        /// The head of the file from which the identity was read.
+        var statementsHead: [UInt8]?
         /// When something last looked, by the container's clock.
         var lookedMilliseconds: UInt64 = 0
     }
@@ -94,6 +96,14 @@ final class AccountKeys: Sendable {
         }
     }
 
+    /// Another process of this device may have removed a device: then nothing is encrypted with keys that it has.
+    ///
+    /// - Throws: `internalError` where the key folder can't be read; what keeps from asking whose keys these are.
+    func forgetWhatOthersWrote(for account: AccountBinding) async throws(CKError) {
+        let (hasIdentity, head) = state.withLock { ($0.identity != nil, $0.statementsHead) }
+        if hasIdentity, try await driver.statementsHead(for: account) != head { statementsMayHaveChanged() }
+    }
+
     /// The container has another account now. Nothing is remembered any more.
     func end() {
         state.withLock { state in
@@ -145,6 +155,7 @@ final class AccountKeys: Sendable {
             guard !state.isEnded else { return false }
             let before = state.listed ?? end.listed.before
             (state.listed, state.lookedMilliseconds) = (end.listed.now, now)
+            state.statementsHead = end.statementsHead
             // The first that is known of an account is no news.
             return before != nil && before != end.listed.now
         }

@@ -23,11 +23,19 @@ struct AccountKeysDriver: Sendable {
         let device: KeyPairs?
         /// What the newest known statement listed when the operation began, and when it ended.
         let listed: (before: ListedDevices?, now: ListedDevices?)
+        /// The head of the statements' file, by which another process is seen to have written it.
+        let statementsHead: [UInt8]?
     }
 
     /// Where this device keeps an account's keys.
     func folder(of account: AccountBinding) async throws(CKError) -> KeyFolder {
         try await folders.folder(of: account)
+    }
+
+    /// The head of the statements' file as it is on the disk now; nil where there is none.
+    func statementsHead(for account: AccountBinding) async throws(CKError) -> [UInt8]? {
+        let folder = try await folders.folder(of: account)
+        return try await folders.use(folder) { () throws(KeyFolderProblem) in .done(try folder.head(of: .statements)) }
     }
 
     /// Runs an operation to its end.
@@ -74,7 +82,7 @@ struct AccountKeysDriver: Sendable {
                 return End(
                     outcome: outcome, standing: machine.standing, listedAs: kept.listedAs,
                     device: kept.device?.publicKeys == kept.listedAs ? kept.device : nil,
-                    listed: (before, ListedDevices(kept.known)))
+                    listed: (before, ListedDevices(kept.known)), statementsHead: version[.statements])
             }
         }
     }

@@ -76,6 +76,15 @@ struct KeyFolder: Sendable {
         }
     }
 
+    /// The head of a file as it is now; nil where there is none.
+    func head(of file: KeyFile) throws(KeyFolderProblem) -> [UInt8]? {
+        do throws(SystemError) {
+            return try disk.readHead(self.file(file), byteCount: KeyFile.headBytes)
+        } catch {
+            throw KeyFolderProblem("the keys of this device can't be read (\(error)); make \(path) readable")
+        }
+    }
+
     // MARK: Writing
 
     /// Writes changes, one after the other.

@@ -16,89 +16,57 @@ extension CKDatabase {
         for outgoing in zone.saves {
             guard let share = outgoing.record as? CKShare else { continue }
             do throws(CKError) {
+                let folder = try await account.keyFolders.folder(of: account, options)
                 let makesKeys = zone.saves.contains { $0.sendsEncrypted(policy) }
-                guard try await account.keyFolders.folder(of: account, options).isMade || makesKeys else { return }
-                guard let ring = await ring(of: share, account) else { continue }
+                guard folder.isMade || makesKeys else { continue }
+                guard let ring = await ring(of: share, account) else {
+                    try await closeLink(of: share, account, options)
+                    continue
+                }
+                if !ring.root.isEmpty {
+                    // Whatever becomes of the keys now: whom the app takes out later goes from this one's.
+                    try await account.encryptedZones.setRoot(
+                        ring.root, ofShare: share.recordID.recordName, zone: ring.zone, for: account)
+                }
                 try await account.encryptedZones.share(ring, share.details.current.wantedLinks, for: account, options)
                 if !ring.root.isEmpty {
                     // What comes with the share takes the tree's keys.
                     account.encryptedZones.updateTrees(ring) { trees in
                         trees.learn(ring.root, share: share.recordID.recordName)
                     }
-                    try await account.encryptedZones.setRoot(
-                        ring.root, ofShare: share.recordID.recordName, zone: ring.zone, for: account)
                 }
             } catch {
-                if error.keepsFromAsking { throw error }
+                if error.keepsFromReading { throw error }
                 // Nobody is told that a share is for those alone who are invited while its link opens the keys.
-                guard !share.details.current.wantedLinks.isOpen, let ring = await ring(of: share, account) else {
-                    continue
-                }
-                if await account.encryptedZones.hasOpenLink(ring, for: account) { throw error }
+                if share.details.current.wantedLinks.isOpen { continue }
+                let ring = await ringToLeave(ofShare: share.recordID, root: share.details.current.root, account)
+                if await mayStayOpen(ring, isClosing: share.details.current.closesLink, account) { throw error }
             }
         }
     }
 
-    /// By the records of shares that a save changes or ends, what they are of, and those members of it who are to go:
-    /// whom the app has taken out, or all.
-    typealias Goers = [CKRecord.ID: (ring: ZoneRingID, users: Set<String>)]
-
-    /// Keeps in mind who is to go by a save of shares, or their deletion, before it is sent.
-    ///
-    /// - Throws: `internalError` where that can't be written; then nothing is to be sent.
-    func noteGoers(
-        _ removed: [RemovedParticipants], deleting deletions: [CKRecord.ID], _ account: AccountBinding,
-        _ options: CallOptions
-    ) async throws(CKError) -> Goers {
-        var goers: Goers = [:]
-        if removed.allSatisfy(\.isEmpty), deletions.isEmpty || account.configuration.token == nil { return [:] }
-        let folder = try await account.keyFolders.folder(of: account, options)
-        guard folder.isMade else { return [:] }
-        for removal in removed where !removal.isEmpty {
-            let root = removal.share.details.current.root
-            guard let ring = await ringToLeave(ofShare: removal.share.recordID, root: root, account) else { continue }
-            let users = try await account.encryptedZones.willGo(removal.users, from: ring, for: account)
-            goers[removal.share.recordID] = (ring, users)
-        }
-        for id in deletions
-        where folder.hasShareRoots || id.recordName == CKRecordNameZoneWideShare
-            || account.encryptedZones.isInUse(id.zoneID.ringID)
-        {
-            guard let ring = await ringToLeave(ofShare: id, root: "", account) else { continue }
-            goers[id] = (ring, try await account.encryptedZones.willGo(nil, from: ring, for: account))
-        }
-        return goers
+    /// Whether the link of a share that is private, or becomes it, may open the share's keys: as far as that is known
+    /// here, and otherwise where it did before. A device without the account's keys can't know, and others see to it.
+    private func mayStayOpen(_ ring: ZoneRingID?, isClosing: Bool, _ account: AccountBinding) async -> Bool {
+        let zones = account.encryptedZones
+        if let ring, await zones.isKept(ring, for: account) { return await zones.mayHaveOpenLink(ring, for: account) }
+        guard let identity = try? await zones.identity(for: account) else { return false }
+        return isClosing && identity.statement.number > 0
     }
 
-    /// Those stay whom the server has refused to take out.
-    func forgetGoers(_ goers: Goers, _ results: RecordModificationResults, _ account: AccountBinding) async {
-        for (id, goer) in goers where !goer.users.isEmpty {
-            let isRefused: Bool
-            switch (results.saveResults[id], results.deleteResults[id]) {
-            case (.failure?, _), (_, .failure?): isRefused = true
-            default: isRefused = false
-            }
-            if isRefused { await account.encryptedZones.stay(goer.users, in: goer.ring, for: account) }
+    /// Has the link of a share that another device has made open its keys no more, where the app makes it private.
+    private func closeLink(
+        of share: CKShare, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        guard share.details.current.closesLink, let ring = try await ringToLeave(of: share, account, options) else {
+            return
         }
-    }
-
-    /// Takes the keys of what was shared from those who are out of a share since a save: what is encrypted from now on
-    /// they don't get, whatever the server says.
-    ///
-    /// What keeps it from doing that fails nothing: it is kept in mind, and the next save of something encrypted does
-    /// it.
-    func takeKeys(
-        from removed: [RemovedParticipants], ended: [ZoneRingID], _ account: AccountBinding, _ options: CallOptions
-    ) async {
-        for removal in removed where !removal.isEmpty {
-            let share = removal.share
-            let root = share.details.current.root
-            guard let ring = await ringToLeave(ofShare: share.recordID, root: root, account),
-                await account.encryptedZones.isKept(ring, for: account)
-            else { continue }
-            try? await account.encryptedZones.share(ring, removal.links, dropping: removal.users, for: account, options)
-        }
-        for ring in ended { try? await account.encryptedZones.endShare(ring, for: account, options) }
+        let zone = ring.zones
+        // Nobody makes keys for what was never encrypted.
+        guard try await account.encryptedZones.keysForReading(zone, upTo: 0, for: account, options) != nil,
+            try await account.encryptedZones.keysForReading(ring, upTo: 0, for: account, options) != nil
+        else { return }
+        try await account.encryptedZones.share(ring, share.details.current.wantedLinks, for: account, options)
     }
 
     /// Takes those into rings who take part in shares that an answer has, and wait for the keys. What keeps it from
@@ -164,29 +132,19 @@ extension CKDatabase {
         }
     }
 
-    private func ring(of share: CKShare, _ account: AccountBinding) async -> ZoneRingID? {
+    func ring(of share: CKShare, _ account: AccountBinding) async -> ZoneRingID? {
         await ring(ofShare: share.recordID, root: share.details.current.root, account)
     }
 
     /// The ring of what a share is of; nil where this device does not know its root.
     ///
     /// - Parameter root: The record that the app has made the share for; empty for one that was fetched.
-    private func ring(ofShare id: CKRecord.ID, root: String, _ account: AccountBinding) async -> ZoneRingID? {
+    func ring(ofShare id: CKRecord.ID, root: String, _ account: AccountBinding) async -> ZoneRingID? {
         let zone = id.zoneID.ringID
         if id.recordName == CKRecordNameZoneWideShare { return zone }
         let known =
             root.isEmpty
             ? await account.encryptedZones.root(ofShare: id.recordName, zone: zone.zone, for: account) : root
         return known.map { ZoneRingID(zone: zone.zone, root: $0) }
-    }
-
-    /// The same to take keys away: where another device has made the share, what the server has said of its root
-    /// counts. Whoever is named wrongly loses the keys of something else, and comes in again by its link.
-    private func ringToLeave(ofShare id: CKRecord.ID, root: String, _ account: AccountBinding) async -> ZoneRingID? {
-        if let ring = await ring(ofShare: id, root: root, account) { return ring }
-        let zone = id.zoneID.ringID
-        return account.encryptedZones.trees(zone).root(ofShare: id.recordName).map {
-            ZoneRingID(zone: zone.zone, root: $0)
-        }
     }
 }

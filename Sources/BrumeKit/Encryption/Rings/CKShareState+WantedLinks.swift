@@ -4,26 +4,34 @@ internal import BrumeModel
 /// Whom the save of a share takes out of it.
 struct RemovedParticipants {
     let share: CKShare
-    /// Those who had accepted, by their user record names.
-    var users: Set<String>
+    /// Whether the share is a new one: what it is of may have been shared before.
+    var isNew = false
+    /// Who goes, and who stays. Whom the server shows as invited may have come long ago.
+    var departures: Departures
     /// The links that the share is to have without them.
     var links = WantedLinks()
-
-    var isEmpty: Bool { users.isEmpty && links.removed.isEmpty }
+    var isEmpty = false
 }
 
 extension CKShareState {
     /// The participants whom the app's changes since the last answer take out of the share.
     func removed(from share: CKShare) -> RemovedParticipants {
-        guard let base else { return RemovedParticipants(share: share, users: []) }
-        let users = Set(staying.compactMap { $0.userIdentity.userRecordID?.recordName })
+        var departures = Departures(staying: Set(staying.compactMap { $0.userIdentity.userRecordID?.recordName }))
+        guard let base else { return RemovedParticipants(share: share, isNew: true, departures: departures) }
+        let gone = base.view.participants.filter { participant in
+            participant.role != .owner && !staying.contains { $0.participantID == participant.id }
+        }
+        departures.named = Set(gone.map(\.user).filter { !$0.isEmpty }).subtracting(departures.staying)
         var links = wantedLinks
-        links.removed = Set(base.view.participants.map { RingInvitation.id(ofParticipant: $0.id) })
-            .subtracting(links.staying)
+        links.removed = Set(gone.map { RingInvitation.id(ofParticipant: $0.id) })
         return RemovedParticipants(
-            share: share,
-            users: Set(base.view.participants.filter { $0.isAccepted && $0.role != .owner }.map(\.user))
-                .subtracting(users), links: links)
+            share: share, departures: departures, links: links, isEmpty: gone.isEmpty && !closesLink)
+    }
+
+    /// Whether the app makes a share private that was for everybody who has its URL.
+    var closesLink: Bool {
+        guard let base else { return false }
+        return base.view.publicPermission != .none && publicPermission == .none
     }
 
     /// The participants for whom there is a URL, or will be one with the next save, and who have not come yet: their

@@ -22,23 +22,31 @@ extension EncryptedZones {
     /// The app is about to take people out of what is shared: until an entry without them stands, nothing is encrypted
     /// with the newest key, whatever becomes of the calls that follow.
     ///
-    /// - Parameter users: Nil for all.
     /// - Returns: Those who are to go because of that.
     /// - Throws: `internalError` where it can't be kept in mind.
     func willGo(
-        _ users: Set<String>?, from ring: ZoneRingID, for account: AccountBinding
+        _ departures: Departures, from ring: ZoneRingID, for account: AccountBinding
     ) async throws(CKError) -> Set<String> {
         // A look that had read the ring before would take its keys for fit for writing behind the note.
         try await turns.run { () async throws(CKError) in
-            let noted = try await driver.noteGoers(users, of: ring, for: account)
+            let noted = try await driver.noteGoers(departures, of: ring, for: account)
             if !noted.isEmpty { forgetKeys(of: ring) }
             return noted
         }
     }
 
-    /// The server has refused to take them out.
-    func stay(_ users: Set<String>, in ring: ZoneRingID, for account: AccountBinding) async {
+    /// The server has refused to take them out. An entry that has done it already is followed by one with them.
+    func stay(
+        _ users: Set<String>, in ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
+    ) async {
         try? await driver.forgetGoers(users, of: ring, for: account)
+        guard ring.owner.isEmpty, let head = try? await driver.kept(ring, for: account).known?.chain.head else {
+            return
+        }
+        let out = users.filter { head.member(named: $0) == nil }
+        if out.isEmpty { return }
+        try? await lookAtOwn(
+            ZoneRingDriver.Look(goal: .admit, ring: ring, asksServer: true, returning: out), account, options)
     }
 
     /// Looks at a ring of the account's own, with the keys of its zone, which are made where there are none.
@@ -66,10 +74,10 @@ extension EncryptedZones {
         try await share(ring, WantedLinks(isEnd: true), for: account, options)
     }
 
-    /// Whether a link opens the keys of a ring by itself, as far as this device knows it; also where it can't know.
-    func hasOpenLink(_ ring: ZoneRingID, for account: AccountBinding) async -> Bool {
-        guard let kept = try? await driver.kept(ring, for: account) else { return true }
-        return kept.known?.chain.head.hasOpenLinkForMany ?? false
+    /// Whether a link may open the keys of a ring by itself: this device does not know that none does.
+    func mayHaveOpenLink(_ ring: ZoneRingID, for account: AccountBinding) async -> Bool {
+        guard let head = try? await driver.kept(ring, for: account).known?.chain.head else { return true }
+        return head.hasOpenLinkForMany
     }
 
     /// Asks for the keys of what the account takes part in since just now.

@@ -79,6 +79,7 @@ final class EncryptedZones: Sendable {
         }
         // The account may have other keys by now, and its ring no entry yet that would say so.
         if isStale { account.keys.statementsMayHaveChanged() }
+        try await forgetWhatOthersWrote(ring, account)
         let identity = try await account.keys.identity(for: account)
         func sufficient() -> RingKeys? {
             guard !isStale, let keys = known(ring, identity.keys.publicKeys), keys.isForWriting else { return nil }
@@ -93,6 +94,16 @@ final class EncryptedZones: Sendable {
             return try await self.look(look, account, options)
         }
     }
+
+    /// Has a ring, and the account's keys, read again where another process has written them: somebody may be out.
+    private func forgetWhatOthersWrote(_ ring: ZoneRingID, _ account: AccountBinding) async throws(CKError) {
+        try await account.keys.forgetWhatOthersWrote(for: account)
+        guard let keys = knownKeys(ring) else { return }
+        if try await driver.fileHead(of: ring, for: account) != keys.fileHead { forgetKeys(of: ring) }
+    }
+
+    /// Somebody has other statements than this device knew: rings may name keys that they replaced.
+    func peopleHaveChanged() { state.withLock { $0.keys = $0.keys.mapValues(\.forReading) } }
 
     /// The same for a zone of the account's own, which always has a ring then.
     func keysForWriting(
@@ -126,11 +137,11 @@ final class EncryptedZones: Sendable {
         let zone =
             ring.isOwnTree ? try await keysForReading(ring.zones, upTo: 0, for: account, options) : nil
         return try await turns.run { () async throws(CKError) in
-            let before = try await driver.kept(ring, for: account).known?.endedBranches.count ?? 0
+            let before = try await driver.kept(ring, for: account)
             let look = ZoneRingDriver.Look(goal: .accept, ring: ring, asksServer: true, zone: zone)
             guard let found = try await driver.run(look, for: account, options) else { return false }
             _ = remember(found.keys, ring)
-            return found.ring.endedBranches.count > before
+            return before.wasDeletedHere || found.ring.endedBranches.count > before.known?.endedBranches.count ?? 0
         }
     }
 
@@ -366,14 +377,20 @@ final class EncryptedZones: Sendable {
     // MARK: Ends
 
     /// A zone was deleted: what comes of its name is another one.
-    func zoneWasDeleted(_ zone: String, for account: AccountBinding) async throws(CKError) {
+    ///
+    /// - Parameter isOwnDoing: Whether this device has done it.
+    func zoneWasDeleted(
+        _ zone: String, isOwnDoing: Bool = false, for account: AccountBinding
+    ) async throws(CKError) {
         let ring = ZoneRingID(zone: zone)
         state.withLock { state in
             state.keys = state.keys.filter { $0.key.zones != ring }
             state.trees[ring] = nil
             state.answers.forget(zone: ring)
         }
-        try await turns.run { () async throws(CKError) in try await driver.zoneWasDeleted(ring, for: account) }
+        try await turns.run { () async throws(CKError) in
+            try await driver.zoneWasDeleted(ring, isOwnDoing: isOwnDoing, for: account)
+        }
     }
 
     /// The container has another account now. Nothing is remembered any more.

@@ -1,3 +1,5 @@
+internal import BrumeSystem
+
 /// The rings of zones in a key folder.
 extension KeyFolder {
     /// A ring's file as it was read.
@@ -33,6 +35,18 @@ extension KeyFolder {
         defer { file.wipe() }
         return try replace(ringPath(ring), over: head, with: file.bytes)
     }
+
+    /// The head of a ring's file as it is now; nil where there is none.
+    func ringHead(at ring: RingPlace) throws(KeyFolderProblem) -> [UInt8]? {
+        do throws(SystemError) {
+            return try disk.readHead(ringPath(ring), byteCount: KeyFile.headBytes)
+        } catch {
+            throw KeyFolderProblem("\(ringPath(ring)) can't be read (\(error)); make it readable")
+        }
+    }
+
+    /// Whether anything is kept of a ring.
+    func hasRing(at ring: RingPlace) -> Bool { FileSystem.exists(ringPath(ring)) }
 
     private func ringPath(_ ring: RingPlace) -> String { "\(path)/\(RingFile.path(ring, place: place))" }
 }

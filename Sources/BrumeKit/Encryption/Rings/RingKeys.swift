@@ -18,8 +18,12 @@ struct RingKeys: Sendable {
     let identity: PublicKeys
     /// Whether the account is among the members of the last entry.
     let isMember: Bool
-    /// Whether new values may take the newest key: it is here, and nobody has it who is out.
-    let isForWriting: Bool
+    /// Whether new values may take the newest key: it is here, and nobody has it who is out, or whose keys are others
+    /// by now.
+    private(set) var isForWriting: Bool
+    /// The head of the ring's file that they are of; nil where there was none. Where it is another one, another process
+    /// has written it.
+    let fileHead: [UInt8]?
     /// The number of the zone's key from which on a tree's ring hands on none from while the tree was private.
     private let firstZoneKeyNumber: UInt32
     /// The ring's, those of branches that its owner ended, whose numbers are those of other keys, and what a link
@@ -28,8 +32,11 @@ struct RingKeys: Sendable {
 
     /// - Parameters:
     ///   - link: An open link by which the account came: it reads, and writes nothing.
-    ///   - hasGoers: Whether members are to go who have the newest key.
-    init(_ known: KnownRing, of identity: Identity, link: LinkSecret? = nil, hasGoers: Bool = false) {
+    ///   - isForWriting: Whether the ring needs no other entry before something is encrypted.
+    init(
+        _ known: KnownRing, of identity: Identity, link: LinkSecret? = nil, isForWriting: Bool = true,
+        fileHead: [UInt8]? = nil
+    ) {
         let head = known.chain.head
         ring = head.ring
         isPerZone = head.isPerZone
@@ -43,7 +50,15 @@ struct RingKeys: Sendable {
         self.identity = identity.keys.publicKeys
         let own = ([known.chain] + known.endedBranches).map { $0.keys(of: identity) }
         keyrings = own + [link.flatMap { try? known.chain.keys(of: $0) }].compactMap(\.self)
-        isForWriting = head.namesKeys(of: identity) && keyrings[0].current != nil && !hasGoers
+        self.isForWriting = isForWriting && head.namesKeys(of: identity) && keyrings[0].current != nil
+        self.fileHead = fileHead
+    }
+
+    /// The same to read with: something is known of the members by now that may need another entry.
+    var forReading: RingKeys {
+        var keys = self
+        keys.isForWriting = false
+        return keys
     }
 
     var place: Place { ring.place }

@@ -76,7 +76,10 @@ struct RingPeople: Sendable {
                 let written = try await folders.use(folder) { () throws(KeyFolderProblem) in
                     try folder.writePerson(next, over: loaded.head)
                 }
-                if written != nil { break }
+                if written != nil {
+                    account.encryptedZones.peopleHaveChanged()
+                    break
+                }
             }
         }
     }

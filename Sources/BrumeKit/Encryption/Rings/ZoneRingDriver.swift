@@ -25,6 +25,8 @@ struct ZoneRingDriver: Sendable {
         var dropped: Set<String> = []
         /// Those whom a person takes in, by their user record names, as they were shown to that person.
         var approved: [String: KnownStatements] = [:]
+        /// Former members who come in again: an entry took them out for a save that the server has refused.
+        var returning: Set<String> = []
     }
 
     /// A ring, and what it is opened with.
@@ -32,12 +34,16 @@ struct ZoneRingDriver: Sendable {
         let ring: KnownRing
         let identity: Identity
         let link: LinkSecret?
-        /// Whether members are to go who have the newest key.
-        let hasGoers: Bool
+        /// Whether new values may take the newest key.
+        let isForWriting: Bool
+        /// The head of the ring's file, by which another process is seen to have written it.
+        let fileHead: [UInt8]?
         /// The zone's own keys, where they are others since a tree's ring began.
         var zone: RingKeys?
 
-        var keys: RingKeys { RingKeys(ring, of: identity, link: link, hasGoers: hasGoers) }
+        var keys: RingKeys {
+            RingKeys(ring, of: identity, link: link, isForWriting: isForWriting, fileHead: fileHead)
+        }
     }
 
     /// Looks at a ring.
@@ -68,15 +74,17 @@ struct ZoneRingDriver: Sendable {
                     goal: look.goal, place: place, kept: loaded.kept, identity: identity,
                     people: try await people.known(of: loaded.kept), zone: newZone ?? look.zone,
                     hasNewZoneKey: newZone != nil, wantsNewKey: look.wantsNewKey, dropped: look.dropped,
-                    approved: look.approved, closesLinks: look.closesLinks, asksServer: asksServer,
+                    approved: look.approved, returning: look.returning, closesLinks: look.closesLinks,
+                    asksServer: asksServer,
                     hasNewestIdentity: hasNewestIdentity,
                     encryptsAssets: account.configuration.encryptsAssets))
-            guard let (outcome, kept) = try await self.run(machine, over: loaded.head, run) else { continue }
+            guard let (outcome, ended, head) = try await self.run(machine, over: loaded.head, run) else { continue }
             switch outcome {
             case .ring(let ring):
                 return ring.map {
                     Found(
-                        ring: $0, identity: identity, link: kept.link, hasGoers: !kept.goers.isEmpty, zone: newZone)
+                        ring: $0, identity: identity, link: ended.kept.link, isForWriting: ended.isForWriting($0),
+                        fileHead: head, zone: newZone)
                 }
             case .needsNewZoneKey:
                 let zone = Look(goal: .write, ring: look.ring.zones, asksServer: true, wantsNewKey: true)
@@ -98,6 +106,13 @@ struct ZoneRingDriver: Sendable {
         return try await load(ring.place(in: folder), in: folder).kept
     }
 
+    /// The head of a ring's file as it is on the disk now; nil where there is none.
+    func fileHead(of ring: ZoneRingID, for account: AccountBinding) async throws(CKError) -> [UInt8]? {
+        let folder = try await folders.folder(of: account)
+        let place = ring.place(in: folder)
+        return try await folders.use(folder) { () throws(KeyFolderProblem) in .done(try folder.ringHead(at: place)) }
+    }
+
     /// What is kept of a zone that somebody else shares.
     func othersZone(_ zone: ZoneRingID, for account: AccountBinding) async throws(CKError) -> OthersZone {
         let folder = try await folders.folder(of: account)
@@ -114,24 +129,34 @@ struct ZoneRingDriver: Sendable {
     }
 
     /// Remembers that a zone was deleted, as far as is known.
-    func zoneWasDeleted(_ ring: ZoneRingID, for account: AccountBinding) async throws(CKError) {
+    ///
+    /// - Parameter isOwnDoing: Whether this device has deleted it: what was shared there stays so for nobody.
+    func zoneWasDeleted(
+        _ ring: ZoneRingID, isOwnDoing: Bool, for account: AccountBinding
+    ) async throws(CKError) {
         try await change(ring, for: account) { kept in
-            if kept.isOver { return false }
+            if kept.isOver, kept.wasDeletedHere || !isOwnDoing { return false }
             kept.isOver = true
+            kept.wasDeletedHere = kept.wasDeletedHere || isOwnDoing
             return true
         }
     }
 
-    /// Remembers that members of a ring are to go; all but the owner, where none are named.
+    /// Remembers that members of a ring are to go. Of one that is not known here those are remembered who are named.
     ///
     /// - Returns: Those who are, and were not to go before.
     func noteGoers(
-        _ users: Set<String>?, of ring: ZoneRingID, for account: AccountBinding
+        _ departures: Departures, of ring: ZoneRingID, for account: AccountBinding
     ) async throws(CKError) -> Set<String> {
+        let user = try await folders.folder(of: account).place.scope.account
         var noted: Set<String> = []
-        try await change(ring, for: account) { kept in
-            let members = Set((kept.known?.chain.head.members ?? []).filter { $0.role != .owner }.map(\.user))
-            noted = members.intersection(users ?? members).subtracting(kept.goers)
+        try await change(ring, for: account, alsoUnknown: !departures.named.isEmpty) { kept in
+            var goers = departures.named
+            if let head = kept.known?.chain.head {
+                let members = head.members.filter { $0.role != .owner }.map(\.user)
+                goers = Set(members).subtracting(departures.staying)
+            }
+            noted = Set(goers.subtracting(kept.goers).subtracting([user]).prefix(KeyLimits.ringMembersMax))
             kept.goers.formUnion(noted)
             return !noted.isEmpty
         }
@@ -149,16 +174,19 @@ struct ZoneRingDriver: Sendable {
 
     /// Changes what is kept of a ring that is known.
     ///
-    /// - Parameter body: Whether it has changed anything; it may be asked again.
+    /// - Parameters:
+    ///   - alsoUnknown: Whether something is kept as well of one of which nothing is known.
+    ///   - body: Whether it has changed anything; it may be asked again.
     private func change(
-        _ ring: ZoneRingID, for account: AccountBinding, _ body: (inout KeptRing) -> Bool
+        _ ring: ZoneRingID, for account: AccountBinding, alsoUnknown: Bool = false,
+        _ body: (inout KeptRing) -> Bool
     ) async throws(CKError) {
         let folder = try await folders.folder(of: account)
         let place = ring.place(in: folder)
         for _ in 0..<KeyLimits.attemptsMax {
             let loaded = try await load(place, in: folder)
             var kept = loaded.kept
-            guard kept.known != nil, body(&kept) else { return }
+            guard kept.known != nil || alsoUnknown, body(&kept) else { return }
             if try await write(kept, place, over: loaded.head, in: folder) != nil { return }
         }
         throw ZoneRingFailure.busy.error(ring)
@@ -189,11 +217,11 @@ struct ZoneRingDriver: Sendable {
         }
     }
 
-    /// - Returns: What came of it, and what is kept; nil where another process wrote to the file meanwhile, so
-    ///   that it has to be read again.
+    /// - Returns: What came of it, the machine at its end, and the head of the ring's file; nil where another process
+    ///   wrote to the file meanwhile, so that it has to be read again.
     private func run(
         _ started: Machine, over head: [UInt8]?, _ run: Run
-    ) async throws(CKError) -> (Machine.Outcome, KeptRing)? {
+    ) async throws(CKError) -> (Machine.Outcome, Machine, head: [UInt8]?)? {
         var (machine, head) = (started, head)
         var met: [KnownStatements] = []
         var action = machine.started()
@@ -225,7 +253,7 @@ struct ZoneRingDriver: Sendable {
                 head = written
                 if case .join(let link?) = started.start.goal { try await run.people.confirmOwner(by: link) }
                 action = machine.hasKept()
-            case .finish(let outcome): return (outcome, machine.kept)
+            case .finish(let outcome): return (outcome, machine, head)
             }
         }
     }
