@@ -159,6 +159,9 @@ final class DeviceTransport: ClientTransport {
         list?.script?.told(answer, to: call, of: deviceName)
     }
 
+    /// Whom the server calls the device's user; nil where it does not lie about that.
+    fileprivate func toldUser() -> String? { list?.script?.toldUser(of: deviceName) }
+
     fileprivate func ended(_ connection: DeviceConnection) {
         let over = state.withLock { state in
             state.connections[connection.number] = nil
@@ -216,7 +219,9 @@ private final class DeviceConnection: TransportConnection, TransportReceiver, @u
     func connectionEstablished(_ connection: any TransportConnection) { receiver?.connectionEstablished(self) }
 
     func connection(_ connection: any TransportConnection, received bytes: UnsafeRawBufferPointer) {
-        let told = answers.received(bytes) { call, answer in transport.told(answer, to: call) }
+        let told = answers.received(bytes, user: transport.toldUser) { call, answer in
+            transport.told(answer, to: call)
+        }
         if told.isEmpty { return }
         told.withUnsafeBytes { receiver?.connection(self, received: $0) }
     }

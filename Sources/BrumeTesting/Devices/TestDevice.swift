@@ -100,6 +100,13 @@ public final class TestDevice: Sendable {
         return try TestDevice(name: name, account: account, configuration: configuration, list: list, host: host)
     }
 
+    /// Another process of the same device beside this one, with the same device id and state folder.
+    ///
+    /// - Throws: ``TestServerError``.
+    public func otherProcess() throws -> TestDevice {
+        try TestDevice(name: name, account: account, configuration: configuration, list: list, host: host)
+    }
+
     /// Calls fail with the sentence from now on, those in flight too.
     func end(_ sentence: String) {
         transport.end(sentence)

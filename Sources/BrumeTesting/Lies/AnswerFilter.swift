@@ -59,10 +59,13 @@ struct AnswerFilter: ~Copyable {
 
     /// Bytes of the server have come.
     ///
-    /// - Parameter lie: The answer with the lies in it; nil for one that no lie is about.
+    /// - Parameters:
+    ///   - user: Whom the server calls the device's user; nil where it names the true one.
+    ///   - lie: The answer with the lies in it; nil for one that no lie is about.
     /// - Returns: The bytes that the device gets.
     mutating func received(
-        _ bytes: UnsafeRawBufferPointer, _ lie: (AnsweredCall, ServerAnswer) -> ServerAnswer?
+        _ bytes: UnsafeRawBufferPointer, user: () -> String?,
+        _ lie: (AnsweredCall, ServerAnswer) -> ServerAnswer?
     ) -> [UInt8] {
         if isBroken { return Array(bytes) }
         var frames: [(FrameHeader, [UInt8])] = []
@@ -76,6 +79,15 @@ struct AnswerFilter: ~Copyable {
         }
         var output: [UInt8] = []
         for (header, payload) in frames {
+            if header.type == .welcome, let user = user(),
+                var welcome = payload.withUnsafeBytes({ try? coder.decodeWelcome($0) })
+            {
+                welcome.userRecordName = user
+                FrameWriter.append(
+                    .welcome, stream: header.stream, isLast: header.isLast, payload: coder.encodeWelcome(welcome),
+                    to: &output)
+                continue
+            }
             let call = calls[header.stream]
             if header.isLast || header.type == .status { calls[header.stream] = nil }
             guard let call, let answer = answer(header, payload, to: call), let told = lie(call, answer) else {

@@ -79,7 +79,11 @@ enum StampLie: Sendable {
 /// A record as a lying server answers with it.
 enum RecordLie {
     /// Numbers of `brume.v1.Record`.
-    private static let (typeNumber, parentNumber): (UInt64, UInt64) = (2, 8)
+    private static let (nameNumber, typeNumber, parentNumber): (UInt64, UInt64, UInt64) = (1, 2, 8)
+    private static let modifiedNumber: UInt64 = 7
+    /// Of the participants in a share, and of `brume.v1.ShareParticipant`.
+    private static let participantsPath: [UInt64] = [10, 4]
+    private static let acceptedNumber: UInt64 = 4
     private static let stampNumber = UInt64(StoredRecord.stampNumber)
     private static let fieldNumber = UInt64(StoredRecord.fieldsNumber)
 
@@ -93,6 +97,21 @@ enum RecordLie {
             WireEdit.append(StoredRecord.encodeField(key: key, value: value).bytes, number: fieldNumber, to: &bytes)
         }
         return bytes
+    }
+
+    /// The record as one of another name.
+    static func replacingName(_ name: String, of record: UnsafeRawBufferPointer) -> [UInt8] {
+        WireEdit.replacing(record, number: nameNumber) { _ in .replaced(Array(name.utf8)) }
+    }
+
+    /// A share that was never changed, and in which a participant has not come yet.
+    static func showingAsInvited(_ user: String, in share: UnsafeRawBufferPointer) -> [UInt8] {
+        WireEdit.removing(modifiedNumber, from: share).withUnsafeBytes { share in
+            WireEdit.replacing(share, path: participantsPath) { _, participant in
+                let isMeant = String(decoding: participant, as: UTF8.self).contains(user)
+                return isMeant ? .replaced(WireEdit.removing(acceptedNumber, from: participant)) : .kept
+            }
+        }
     }
 
     /// The record as one of another type.

@@ -79,6 +79,16 @@ extension ServerLie {
             .news(.departed(userRecordID.recordName), of: shared))
     }
 
+    /// A participant of a share is invited, and has not come yet. The device takes nobody's keys for that; whom the app
+    /// removes has no key of what is saved afterwards.
+    ///
+    /// - Parameter share: The share's record.
+    public static func showsAsInvited(_ userRecordID: CKRecord.ID, in share: CKRecord.ID) -> ServerLie {
+        ServerLie(
+            "\(userRecordID.recordName) has not come to \(share.recordName)",
+            .invited(userRecordID.recordName, of: share))
+    }
+
     /// A user has other keys than those for which values are encrypted. Where the user did not sign that, it is as with
     /// ``saysMemberLeft(_:of:)``.
     public static func saysMemberHasOtherKeys(_ userRecordID: CKRecord.ID, of shared: Shared) -> ServerLie {

@@ -1,5 +1,16 @@
 public import BrumeKit
 
+/// Whose keys these are.
+extension ServerLie {
+    /// The device's account is another one, from its next connection on (``TestDevice/goOffline()``).
+    ///
+    /// A device that has kept keys of the account, also before the app was started, encrypts nothing and saves no file:
+    /// what has to do with keys fails with `internalError`.
+    public static func namesAccount(_ userRecordName: String) -> ServerLie {
+        ServerLie("the account is \(userRecordName)", .account(userRecordName))
+    }
+}
+
 /// The keys of zones. Each save of an encrypted value in a zone takes its newest key; the numbers of keys begin with 1.
 extension ServerLie {
     /// A zone has no keys.

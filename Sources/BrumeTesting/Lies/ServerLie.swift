@@ -22,6 +22,11 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         /// A record below another one.
         case parent(String, of: CKRecord.ID)
         case stamp(StampLie, of: CKRecord.ID)
+        /// A participant of a share who has not come yet.
+        case invited(String, of: CKRecord.ID)
+        case name(String, of: CKRecord.ID)
+        /// Whose token it is.
+        case account(String)
         /// The stamp of a record, as the server has it when the lie begins, on another one.
         case copyStamp(from: CKRecord.ID, to: CKRecord.ID)
         case file(FileLie, field: String, of: CKRecord.ID)
@@ -54,6 +59,12 @@ public struct ServerLie: Sendable, CustomStringConvertible {
 
 /// Values of records.
 extension ServerLie {
+    /// A record is answered under another name than the one that was saved or asked for; an empty one is none at all.
+    /// The call fails, or the record's result does.
+    public static func showsName(_ name: String, of recordID: CKRecord.ID) -> ServerLie {
+        ServerLie("\(recordID.recordName) is called \(name)", .name(name, of: recordID))
+    }
+
     /// Two fields show each other's values. Both are `damaged`.
     public static func swapsFields(
         _ first: CKRecord.FieldKey, _ second: CKRecord.FieldKey, of recordID: CKRecord.ID

@@ -45,6 +45,9 @@ extension TestServer {
                 parts.append(.field(.value(key, value), of: target))
             case .recordType(let type, let id): parts.append(.recordType(type, of: id))
             case .parent(let parent, let id): parts.append(.parent(parent, of: id))
+            case .invited(let user, let id): parts.append(.invited(user, of: id))
+            case .name(let name, let id): parts.append(.name(name, of: id))
+            case .account(let user): parts.append(.account(user))
             case .misplaced(let ids): parts.append(.misplaced(ids))
             case .stamp(let lie, let id): parts.append(.stamp(lie, of: id))
             case .copyStamp(let source, let target):
@@ -149,6 +152,15 @@ extension ZoneDeletionReason {
 }
 
 extension ServerScript {
+    /// Whom the server calls a device's user; nil where it names the true one.
+    func toldUser(of device: String) -> String? {
+        for entry in entries where !entry.rule.isDone {
+            guard case .lie(let lie) = entry.action, lie.device == device else { continue }
+            for case .account(let user) in lie.parts where entry.rule.fire() { return user }
+        }
+        return nil
+    }
+
     /// The answer with the lies in it that are told to a device; nil where there are none.
     func told(_ answer: ServerAnswer, to call: AnsweredCall, of device: String) -> ServerAnswer? {
         var (answer, isLie) = (answer, false)

@@ -26,6 +26,9 @@ struct ToldLie: Sendable {
         case recordType(String, of: CKRecord.ID)
         case parent(String, of: CKRecord.ID)
         case stamp(StampLie, of: CKRecord.ID)
+        case invited(String, of: CKRecord.ID)
+        case name(String, of: CKRecord.ID)
+        case account(String)
         case record([UInt8], insteadOf: CKRecord.ID)
         case file(FileLie, field: String, of: CKRecord.ID)
         case uploads(byteCount: UInt64, zone: ToldRing)
@@ -73,6 +76,11 @@ struct ToldLie: Sendable {
             try toldRecord(id, answer, to: call) { record, bytes in
                 lie.told(record.system.stamp).map { RecordLie.replacingStamp($0, of: bytes) }
             }
+        case .invited(let user, let id):
+            try toldRecord(id, answer, to: call) { _, bytes in RecordLie.showingAsInvited(user, in: bytes) }
+        case .name(let name, let id):
+            try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingName(name, of: bytes) }
+        case .account: nil
         case .file(let lie, let field, let id): try toldFile(lie, field, of: id, answer, to: call)
         case .uploads(let byteCount, let zone): try toldUpload(byteCount, to: zone, answer, to: call)
         case .record(let other, let id): try toldRecord(id, answer, to: call) { _, _ in other }

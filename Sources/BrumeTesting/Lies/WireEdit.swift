@@ -49,6 +49,15 @@ enum WireEdit {
         }
     }
 
+    /// The message without the elements of a number, whatever they are.
+    static func removing(_ number: UInt64, from message: UnsafeRawBufferPointer) -> [UInt8] {
+        var (reader, output) = (WireReader(message), [UInt8]())
+        while let element = try? reader.next() {
+            if element.number != number { output.append(contentsOf: message[element.range]) }
+        }
+        return output
+    }
+
     /// Appends an element of a number below 16.
     static func append(_ content: [UInt8], number: UInt64, to output: inout [UInt8]) {
         output.append(UInt8(number << 3 | 2))

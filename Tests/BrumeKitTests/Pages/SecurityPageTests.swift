@@ -12,6 +12,7 @@ struct SecurityPageTests {
         "A": ["Tests/BrumeTestingTests/Lies/AccountKeyLieTests.swift"],
         "S": [
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests.swift",
+            "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Departures.swift",
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Guests.swift",
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Moves.swift",
             "Tests/BrumeTestingTests/Lies/ShareKeyLieTests+Stamps.swift",
@@ -24,7 +25,10 @@ struct SecurityPageTests {
         "E": ["Tests/BrumeKitTests/Encryption/EnrolmentTests.swift"],
         "G": ["Tests/BrumeKitTests/Encryption/EnrolledKeysTests.swift"],
         "R": ["Tests/BrumeKitTests/Encryption/ZoneRingTests.swift"],
-        "H": ["Tests/BrumeKitTests/Encryption/EncryptedSharesTests+Places.swift"],
+        "H": [
+            "Tests/BrumeKitTests/Encryption/EncryptedSharesTests+Places.swift",
+            "Tests/BrumeKitTests/Encryption/EncryptedSharesTests+Links.swift",
+        ],
         "N": ["Tests/BrumeKitTests/Encryption/EncryptedSharesTests+Paths.swift"],
         "W": ["Tests/BrumeTestingTests/Lies/LiedWorldTests.swift"],
         "P": ["Tests/BrumeKitTests/Encryption/ShownPathTests.swift"],

@@ -18,7 +18,7 @@ struct LiedShare {
     let ada: TestDevice
     let bob: TestDevice
     let eve: TestDevice
-    private let share: CKRecord.ID
+    let share: CKRecord.ID
     private let zone = CKRecordZone(zoneName: "Lists")
 
     /// - Parameters:
@@ -89,7 +89,7 @@ struct LiedShare {
     /// The number of the newest key before somebody is taken in: a zone has one before it is shared.
     var firstNumber: Int { kind == .zone ? 2 : 1 }
 
-    private func database(of device: TestDevice) -> CKDatabase {
+    func database(of device: TestDevice) -> CKDatabase {
         isAdas(device) ? device.privateCloudDatabase : device.sharedCloudDatabase
     }
 
@@ -120,11 +120,39 @@ struct LiedShare {
     }
 
     /// Ada takes somebody out of the share.
-    func remove(_ device: TestDevice) async throws {
-        let shown = try await handOut()
+    func remove(_ device: TestDevice) async throws { try await remove(device, by: ada) }
+
+    /// The same on another device of hers, or on that of an administrator.
+    func remove(_ device: TestDevice, by remover: TestDevice) async throws {
+        try await database(of: remover).save(try await share(without: device, asSeenBy: remover))
+    }
+
+    /// The share with somebody taken out, which is not saved yet.
+    func share(without device: TestDevice, asSeenBy remover: TestDevice) async throws -> CKShare {
+        let shown = try #require(
+            try await database(of: remover).record(for: id(share.recordName, for: remover)) as? CKShare)
         let participant = shown.participants.first { $0.userIdentity.userRecordID == user(device) }
         shown.removeParticipant(try #require(participant))
-        try await ada.privateCloudDatabase.save(shown)
+        return shown
+    }
+
+    /// Another device of Ada's with the account's keys, which has seen nothing of what is shared.
+    func laptop() async throws -> TestDevice {
+        let code = try await ada.container.replaceRecoveryCode().text
+        let laptop = try server.device(of: "ada")
+        try await laptop.container.useRecoveryCode(code)
+        return laptop
+    }
+
+    /// A device saves something at the first attempt, which somebody who is out can't open, also where the server gave
+    /// it to them.
+    func isKept(
+        from device: TestDevice, whatIsSavedBy saver: TestDevice, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let before = server.calls(.modifyRecords.from(saver)).count
+        try await save("later", by: saver)
+        // A lying server takes what has an old key, which this one refuses.
+        #expect(server.calls(.modifyRecords.from(saver)).count == before + 1, sourceLocation: sourceLocation)
     }
 
     /// Somebody leaves by themselves.
@@ -134,7 +162,7 @@ struct LiedShare {
 
     // MARK: Records
 
-    private func record(_ name: String, for device: TestDevice) -> CKRecord {
+    func record(_ name: String, for device: TestDevice) -> CKRecord {
         let record = CKRecord(recordType: "Item", recordID: id(name, for: device))
         record.encryptedValues["text"] = "secret \(name)"
         if name != "root", kind == .record { record.setParent(id("root", for: device)) }
