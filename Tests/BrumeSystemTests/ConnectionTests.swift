@@ -97,8 +97,18 @@ private final class StreamClient {
         #expect(serverSide.isClosed.wait())
         #expect(client.isClosed.wait())
         let reason = serverSide.closeReasons.value.first
-        if case .io = reason {} else { #expect(reason == .peerVanished || reason?.isHandshakeFailure == true) }
+        if case .io = reason {} else { #expect(reason == .peerVanished) }
         #expect(client.closeReasons.value == [.localClose])
+    }
+
+    @Test("a peer that goes during the handshake is gone, and none that speaks something else: a proxy has no server")
+    func goneInHandshake() throws {
+        let server = try TestListener { _ in nil }
+        let client = TestDelegate()
+        try server.connect(client)
+        #expect(client.isClosed.wait())
+        let reason = client.closeReasons.value.first
+        if case .io = reason {} else { #expect(reason == .peerVanished) }
     }
 
     @Test(

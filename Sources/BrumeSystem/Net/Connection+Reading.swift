@@ -50,14 +50,12 @@ extension Connection {
     private func readFailed(_ error: SystemError) {
         switch state {
         case .closing, .lingering: terminate(.localClose)
-        case .handshaking: terminate(.handshakeFailed("\(error)"))
         default: terminate(.io(error))
         }
     }
 
     private func endOfStream() {
         switch state {
-        case .handshaking: terminate(.handshakeFailed("the peer closed during the handshake"))
         case .closing, .lingering: terminate(.localClose)
         // Without TLS a peer can only end its stream.
         default: terminate(session == nil ? .peerClosed : .peerVanished)

@@ -131,7 +131,6 @@ extension Connection {
     private func writeFailed(_ error: SystemError) {
         switch state {
         case .closing, .lingering: terminate(.localClose)
-        case .handshaking: terminate(.handshakeFailed("\(error)"))
         default: terminate(.io(error))
         }
     }

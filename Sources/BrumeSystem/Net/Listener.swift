@@ -133,6 +133,13 @@ package final class Listener: @unchecked Sendable {
         }
     }
 
+    /// Finds out whether this process could listen on an address now.
+    ///
+    /// - Throws: Why it can't.
+    package static func probe(host: String, port: UInt16) throws(SystemError) {
+        _ = Glibc.close(try open(host: host, port: port, backlog: 1, sharesPort: false))
+    }
+
     /// A socket that listens; see `init`.
     static func open(host: String, port: UInt16, backlog: Int32, sharesPort: Bool) throws(SystemError) -> Int32 {
         // One IPv6 socket accepts IPv4 as well; on a machine without IPv6, all IPv4 addresses.
