@@ -55,6 +55,9 @@ package enum ServerLimits {
     /// Log lines per second, of each loop, about peers that are refused.
     static let refusalLinesPerSecond = 10
 
+    /// Log lines per second, of each loop, about calls that took long.
+    static let slowCallLinesPerSecond = 10
+
     /// How much is read in one piece without a look at the clock after its last frame: copying that much takes a
     /// microsecond.
     static let freeReadBytes = 16 * 1024

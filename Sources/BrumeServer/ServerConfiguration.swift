@@ -31,6 +31,10 @@ package struct ServerConfiguration: Sendable {
     package var spinMicroseconds = ServerConfiguration.standardSpinMicroseconds
     /// The default of ``spinMicroseconds``.
     package static let standardSpinMicroseconds: UInt64 = 200
+    /// Calls that take as long are logged, streams aside; 0: none.
+    package var slowCallMilliseconds: UInt64 = ServerConfiguration.standardSlowCallMilliseconds
+    /// The default of ``slowCallMilliseconds``.
+    package static let standardSlowCallMilliseconds: UInt64 = 1_000
     /// Size of a journal file. Smaller ones start faster, larger ones rotate less.
     package var journalSegmentBytes = 16 * 1024 * 1024
     /// A socket that a service manager listens on for the server, in the place of ``host`` and ``port``.

@@ -20,6 +20,8 @@ package struct ServerConnectionStateMachine {
         var method: UInt32
         var isStreaming: Bool
         var beganNanoseconds: UInt64
+        /// The client's name for the call.
+        var requestID: String
         var hasRequest = false
         /// The client has said that it sends no more.
         var isHalfClosed = false
@@ -98,7 +100,7 @@ package struct ServerConnectionStateMachine {
     /// A call frame came. `isKnown` and `isStreaming` say what the host knows of the method.
     package mutating func callReceived(
         stream: UInt32, method: UInt32, isKnown: Bool, isStreaming: Bool, timeoutMilliseconds: UInt64,
-        nowNanoseconds: UInt64
+        requestID: String = "", nowNanoseconds: UInt64
     ) -> CallAction {
         guard isServing else { return .violate(Self.beforeWelcome) }
         guard stream > highestStream else {
@@ -129,6 +131,7 @@ package struct ServerConnectionStateMachine {
         streams.append(
             Stream(
                 id: stream, method: method, isStreaming: isStreaming, beganNanoseconds: nowNanoseconds,
+                requestID: requestID,
                 deadlineNanoseconds: isStreaming
                     ? 0 : nowNanoseconds + min(timeout, limits.callTimeoutMilliseconds) * 1_000_000,
                 sendCredit: limits.initialCredit, receiveCredit: limits.initialCredit))
@@ -274,17 +277,20 @@ package struct ServerConnectionStateMachine {
 
     // MARK: Answers
 
-    /// A call that has ended: what figures count.
+    /// A call that has ended: what figures count, and logs name.
     package struct EndedCall: Equatable {
         package var method: UInt32
         package var isStreaming: Bool
         /// When its call frame came.
         package var beganNanoseconds: UInt64
+        /// The client's name for it; empty where it gave none.
+        package var requestID: String
 
         init(_ stream: Stream) {
             method = stream.method
             isStreaming = stream.isStreaming
             beganNanoseconds = stream.beganNanoseconds
+            requestID = stream.requestID
         }
     }
 

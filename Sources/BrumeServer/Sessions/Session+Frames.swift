@@ -95,7 +95,8 @@ extension Session {
         let isStreaming = method.isStreaming
         let action = machine.callReceived(
             stream: stream, method: method.rawValue, isKnown: method.isKnown, isStreaming: isStreaming,
-            timeoutMilliseconds: UInt64(header.timeoutMilliseconds), nowNanoseconds: shard.loop.nowNanoseconds)
+            timeoutMilliseconds: UInt64(header.timeoutMilliseconds), requestID: header.requestID,
+            nowNanoseconds: shard.loop.nowNanoseconds)
         switch action {
         case .none:
             if let refusal = header.problem ?? refusal(ofStream: isStreaming) {

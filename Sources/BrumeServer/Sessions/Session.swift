@@ -202,7 +202,12 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     }
 
     func count(_ call: ServerConnectionStateMachine.EndedCall, failure: ErrorCode?) {
-        table.figures.ended(call, failure: failure, nowNanoseconds: shard.loop.currentNanoseconds)
+        let now = shard.loop.currentNanoseconds
+        table.figures.ended(call, failure: failure, nowNanoseconds: now)
+        let bound = door.configuration.slowCallMilliseconds * 1_000_000
+        if bound > 0, !call.isStreaming, now >= call.beganNanoseconds + bound {
+            table.logSlow(call, failure: failure, nowNanoseconds: now)
+        }
     }
 
     /// Calls that have not ended, streams included.

@@ -13,6 +13,7 @@ final class SessionTable: @unchecked Sendable {
     @exclusivity(unchecked) var figures = DoorFigures()
     private var sessions = Arrivals<Session>()
     private var refusals = LogThrottle(linesPerSecond: ServerLimits.refusalLinesPerSecond)
+    private var slowCalls = LogThrottle(linesPerSecond: ServerLimits.slowCallLinesPerSecond)
 
     init(of shard: Shard, server: ServerCore) {
         self.shard = shard
@@ -72,6 +73,19 @@ final class SessionTable: @unchecked Sendable {
             "connection refused",
             [("peer", peer), ("code", String(status.code)), ("reason", status.message)]
                 + (leftOut > 0 ? [("leftOut", String(leftOut))] : []))
+    }
+
+    /// Logs a call that took long, unless there were too many such lines. Its name is the client's, whose error has it,
+    /// too.
+    func logSlow(_ call: ServerConnectionStateMachine.EndedCall, failure: ErrorCode?, nowNanoseconds: UInt64) {
+        guard let leftOut = slowCalls.admit(nowNanoseconds: nowNanoseconds) else { return }
+        let method = Method(rawValue: call.method)
+        server.log.warning(
+            "slow call",
+            [
+                ("method", method.name), ("milliseconds", String((nowNanoseconds - call.beganNanoseconds) / 1_000_000)),
+                ("request", call.requestID), ("code", failure.map { String($0.rawValue) } ?? "0"),
+            ] + (leftOut > 0 ? [("leftOut", String(leftOut))] : []))
     }
 
     // MARK: The server's stop

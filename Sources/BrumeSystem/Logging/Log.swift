@@ -25,13 +25,22 @@ package struct Log: Sendable {
         init(_ level: Level) { self.level = Atomic(level.rawValue) }
     }
 
+    /// How a line is written.
+    package enum Format: Sendable {
+        /// `2026-11-30T18:00:00.000Z info message key=value`.
+        case text
+        /// An object with the members `time`, `level`, `message` and the fields, all of them strings.
+        case json
+    }
+
     private let threshold: Threshold
+    private let format: Format
     private let write: @Sendable (String) -> Void
 
     /// `write` gets each line without its newline, from any thread.
-    package init(minimum: Level, write: @escaping @Sendable (String) -> Void) {
+    package init(minimum: Level, format: Format = .text, write: @escaping @Sendable (String) -> Void) {
         threshold = Threshold(minimum)
-        self.write = write
+        (self.format, self.write) = (format, write)
     }
 
     /// The lowest level whose lines are made. Any thread may set it, for all copies.
@@ -41,8 +50,8 @@ package struct Log: Sendable {
     }
 
     /// Lines on the standard error output, one write each.
-    package static func standardError(_ minimum: Level) -> Log {
-        Log(minimum: minimum) { line in
+    package static func standardError(_ minimum: Level, _ format: Format = .text) -> Log {
+        Log(minimum: minimum, format: format) { line in
             var text = line + "\n"
             text.withUTF8 { bytes in _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
         }
@@ -69,12 +78,32 @@ package struct Log: Sendable {
 
     private func line(_ level: Level, _ message: () -> String, _ fields: () -> [(String, String)]) {
         guard level >= minimum else { return }
+        if case .json = format { return write(Log.object(level, message(), fields())) }
         var line = "\(Log.timestamp()) \(level.name) \(Log.printable(message()))"
         for (key, value) in fields() {
             let text = Log.printable(value)
             line += text.contains(" ") ? " \(key)=\"\(text)\"" : " \(key)=\(text)"
         }
         write(line)
+    }
+
+    private static func object(_ level: Level, _ message: String, _ fields: [(String, String)]) -> String {
+        let members = [("time", timestamp()), ("level", level.name), ("message", message)] + fields
+        return "{" + members.map { "\(string($0.0)):\(string($0.1))" }.joined(separator: ",") + "}"
+    }
+
+    /// A string of JSON. What a terminal takes for a command is escaped as well.
+    private static func string(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            if scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\"" || scalar == "\\" {
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
     }
 
     /// Text from outside can't forge a line, a field or an escape: control characters, quotes and backslashes are

@@ -53,7 +53,23 @@ extension CommandOptions {
         "log-level", "LEVEL", "debug, info, warning or error", fallback: "info")
 
     /// The log that ``logLevel`` asks for.
-    static func log(_ invocation: Invocation) throws(UsageError) -> Log { .standardError(try level(invocation)) }
+    static func log(_ invocation: Invocation) throws(UsageError) -> Log {
+        .standardError(try level(invocation), try format(invocation))
+    }
+
+    static let logFormat = OptionDefinition(
+        "log-format", "FORMAT", "text, or json: an object a line", fallback: "text")
+
+    private static func format(_ invocation: Invocation) throws(UsageError) -> Log.Format {
+        // brume dev has text for people.
+        if invocation.command.option(named: "log-format") == nil { return .text }
+        switch try invocation.required("log-format") {
+        case "text": return .text
+        case "json": return .json
+        case let format:
+            throw UsageError("--log-format is text or json, not \"\(format)\"", command: invocation.command)
+        }
+    }
 
     /// The level that ``logLevel`` asks for.
     static func level(_ invocation: Invocation) throws(UsageError) -> Log.Level {

@@ -1,0 +1,32 @@
+import BrumeModel
+import BrumeProtocol
+import BrumeSystem
+import BrumeTestKit
+import Testing
+
+@testable import BrumeServer
+@testable import BrumeService
+
+@Suite("Calls that take long")
+struct SlowCallTests {
+    /// The lines about slow calls, where each turn of a loop takes so long.
+    private func lines(turnMilliseconds: UInt64, bound: UInt64) throws -> [String] {
+        let lines = Lines()
+        let server = try SteppedServer(turnNanoseconds: turnMilliseconds * 1_000_000) {
+            $0.log = lines.log(minimum: .warning)
+            $0.slowCallMilliseconds = bound
+        }
+        let peer = try server.connect(account: "a")
+        try peer.makeZone("notes")
+        return lines.all.filter { $0.contains("slow call") }
+    }
+
+    @Test("are in the log with their method and time, others are not, and none where nobody asks for that")
+    func logged() throws {
+        let slow = try lines(turnMilliseconds: 1_500, bound: 1_000)
+        #expect(slow.count == 1 && slow[0].contains("method=Zones.Modify"), "\(slow)")
+        #expect(slow[0].contains(" request=") && slow[0].hasSuffix(" code=0"), "\(slow)")
+        #expect(try lines(turnMilliseconds: 10, bound: 1_000) == [])
+        #expect(try lines(turnMilliseconds: 1_500, bound: 0) == [])
+    }
+}
