@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timex.h>
 
 int brume_accept(int listener, void *address, unsigned *length) {
     socklen_t size = *length;
@@ -66,6 +67,12 @@ int brume_write_back(int fd, int64_t offset, int64_t count, bool waits) {
 }
 
 int brume_sync_file_system(int fd) { return syncfs(fd); }
+
+bool brume_clock_is_kept_in_step(void) {
+    struct timex state = {.modes = 0};
+    int standing = adjtimex(&state);
+    return standing >= 0 && standing != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
+}
 
 bool brume_file_becomes_unreachable(int fd) {
     // Who opens the file while it is leased is announced by a signal, by default one that ends the process. This one is ignored.

@@ -17,6 +17,7 @@ enum CommandTable {
             WatchCommand.definition,
             ImportCommand.definition,
             ExportCommand.definition,
+            DoctorCommand.definition,
             HealthCommand.definition,
             StatsCommand.definition,
             SnapshotCommand.definition,

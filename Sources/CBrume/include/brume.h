@@ -42,6 +42,9 @@ int brume_write_back(int fd, int64_t offset, int64_t count, bool waits);
 /// syncfs(2): makes all durable that was written to the file system of a file. Returns 0, or -1 with errno.
 int brume_sync_file_system(int fd);
 
+// Whether the kernel takes the clock for right (adjtimex).
+bool brume_clock_is_kept_in_step(void);
+
 /// Whether the file has no name and no other descriptor, of any process, is open for it: leases it for writing then, and holds the
 /// lease until the descriptor is closed. fcntl(2), F_SETLEASE; false also where that can't be told.
 bool brume_file_becomes_unreachable(int fd);
