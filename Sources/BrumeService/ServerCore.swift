@@ -9,7 +9,7 @@ internal import Synchronization
 /// `@unchecked Sendable`: `shards`, the loops and what they do are set once, before any loop runs.
 package final class ServerCore: @unchecked Sendable {
     /// For clients' logs.
-    package static let version = "brume 0.1.0"
+    package static let version = "brume \(BrumeVersion.text)"
 
     let configuration: ServiceConfiguration
     /// Accounts, schemas and secrets, and what changes them.

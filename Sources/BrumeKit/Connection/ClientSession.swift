@@ -85,7 +85,7 @@ package actor ClientSession {
     package nonisolated var currentUser: String? { userRecordName.withLock { $0 } }
 
     /// For the server's log.
-    private static let version = "BrumeKit 0.1.0"
+    private static let version = "BrumeKit \(BrumeVersion.text)"
 
     // MARK: Calls
 

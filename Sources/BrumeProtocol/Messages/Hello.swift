@@ -13,7 +13,7 @@ package struct Hello: Equatable, Sendable {
     }
 
     package var protocolVersion: UInt32
-    /// For the server's log, such as "BrumeKit 0.1.0".
+    /// For the server's log, such as "BrumeKit 0.2.0".
     package var clientVersion: String
     /// 16 random bytes that the device keeps; empty for tools that are no device.
     package var deviceID: [UInt8]

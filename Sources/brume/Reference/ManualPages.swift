@@ -1,3 +1,5 @@
+internal import BrumeModel
+
 /// The manual: `brume(1)`, a page for each group of commands, and `brume.conf(5)`, from the table that `--help` is made
 /// of.
 struct ManualPages {
@@ -17,7 +19,7 @@ struct ManualPages {
 
     private func page(_ name: String, section: Int, is summary: String, _ body: String) -> Page {
         let heading = """
-            .TH \(Roff.text(name.uppercased())) \(section) "" "Brume \(VersionCommand.version)" "Brume"
+            .TH \(Roff.text(name.uppercased())) \(section) "" "Brume \(BrumeVersion.text)" "Brume"
             .\\" Made by brume manual, from what brume help is made of.
             .nh
             .ad l
