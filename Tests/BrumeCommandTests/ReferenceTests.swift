@@ -101,5 +101,10 @@ struct ReferenceTests {
             ["config", "check", "--certificate", certificates + "/server.pem", "--key", certificates + "/server.key"],
             in: folder)
         #expect(right.status == 0 && right.output == ["brume serve takes these options"], "\(right.errors)")
+        // So does what systemd hands over.
+        let unnamed = ["config", "check"]
+        #expect(try CommandRun(unnamed, in: folder).status == 3)
+        let credentials = ["CREDENTIALS_DIRECTORY": certificates]
+        #expect(try CommandRun(unnamed, environment: credentials, in: folder).status == 0)
     }
 }

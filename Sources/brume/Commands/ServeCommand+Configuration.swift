@@ -26,7 +26,7 @@ extension ServeCommand {
 
     static func configuration(_ invocation: Invocation) throws -> ServerConfiguration {
         let address = try ListenAddress(invocation.required("listen"), option: "listen")
-        let certificates = Certificates(folder: CertsCommand.defaultFolder)
+        let certificates = Self.standardCertificates
         var caPath = invocation.text("ca")
         let certificate = invocation.text("certificate")
         let key = invocation.text("key")
@@ -60,6 +60,9 @@ extension ServeCommand {
             try invocation.integer("loops", in: 1...256) ?? ProcessInfo.processInfo.activeProcessorCount
         if let limit = try invocation.integer("spin-microseconds", in: 0...1_000) {
             configuration.spinMicroseconds = UInt64(limit)
+        }
+        if let bound = try invocation.integer("slow-call-milliseconds", in: 0...3_600_000) {
+            configuration.slowCallMilliseconds = UInt64(bound)
         }
         configuration.connections = try invocation.integer("connections", in: 1...1_000_000)
         configuration.connectionsPerAccount = try invocation.integer("connections-per-account", in: 1...1_000_000)
@@ -99,6 +102,14 @@ extension ServeCommand {
                 hint: "make one: brume certs (or give --certificate and --key)")
         }
         return configuration
+    }
+
+    /// The certificate that counts where none is named: what systemd has handed over (LoadCredential=), else that of
+    /// `brume certs`.
+    private static var standardCertificates: Certificates {
+        let handedOver = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"].map(Certificates.init(folder:))
+        if let handedOver, handedOver.hasServerCertificate { return handedOver }
+        return Certificates(folder: CertsCommand.defaultFolder)
     }
 
     /// A budget of bytes: with less than 16 MiB an account could not have one large answer.

@@ -33,6 +33,9 @@ extension ServeCommand {
                 "spin-microseconds", "N",
                 "how long loops look for work before they sleep, where it mostly comes that soon; 0: not at all",
                 fallback: String(ServerConfiguration.standardSpinMicroseconds)),
+            OptionDefinition(
+                "slow-call-milliseconds", "N", "log calls that take as long, streams aside; 0: none",
+                fallback: String(ServerConfiguration.standardSlowCallMilliseconds)),
             CommandOptions.metricsListen,
             OptionDefinition(
                 "connections", "N", "connections at a time (default: as many as open files allow, at most 100,000)"),
@@ -73,6 +76,6 @@ extension ServeCommand {
                 fallback: "auto"),
         ]
         + CommandOptions.quotas(fallback: (ServiceLimits.quotaBytes, ServiceLimits.publicQuotaBytes)) + [
-            CommandOptions.strict, CommandOptions.logLevel, CommandOptions.withParent,
+            CommandOptions.strict, CommandOptions.logLevel, CommandOptions.logFormat, CommandOptions.withParent,
         ]
 }

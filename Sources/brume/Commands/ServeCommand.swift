@@ -18,7 +18,8 @@ enum ServeCommand {
             """
             Started by systemd with Type=notify it says when it serves, reloads and stops, and feeds the watchdog (WatchdogSec=) \
             as long as its loops turn. Started by a .socket unit it serves that one's address, and not --listen: connections wait \
-            there while it is started again.
+            there while it is started again. Credentials with the names server.pem and server.key (LoadCredential=) are its \
+            certificate and key, where none are named.
             """,
             """
             SIGHUP has it read certificate and key again, for new connections; those that are there stay. Files that can't be used, or \
