@@ -98,6 +98,10 @@ extension Place {
 extension RingEntry {
     /// Whether it takes keys from somebody, from whoever has a link or somebody's old keys: no quota keeps that from
     /// being done.
+    ///
+    /// A member's newer statement with the same keys counts as well. To tell them apart, statements would have to be
+    /// read before the entry's signature is checked, and nothing is gained: whoever makes entries can drop links as
+    /// well, and ``Limits/ringReserveBytes`` bounds what all of these entries take.
     fileprivate func takesKeys(behind before: RingEntry?) -> Bool {
         guard let before else { return false }
         return isClosed && !before.isClosed

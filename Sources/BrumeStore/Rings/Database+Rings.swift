@@ -37,7 +37,8 @@ extension Database {
     ///   - root: A record name that the journal can hold; empty for the zone's own ring.
     ///   - takesKeys: Whether the entry takes keys from somebody: no quota refuses one of those, as long as rings are
     ///     within ``Limits/ringReserveBytes``.
-    ///   - others: What is kept with it of its members.
+    ///   - others: What is kept with it of its members. Where statements of others have more than
+    ///     ``Limits/ringReserveBytes``, a quota refuses an entry that brings some, whatever it takes.
     /// - Throws: See ``refusal(ofRingEntry:number:root:in:quota:takesKeys:)``.
     package func append(
         ringEntry entry: SharedBytes, number: UInt32, root: String, zone: ZoneID, quota: StorageQuota?,
@@ -50,6 +51,11 @@ extension Database {
         if let refusal { throw refusal }
         let incarnation = try liveIncarnation(of: zone)
         if let refusal = self.refusal(of: others, besideZone: incarnation, isGuest: false) { throw refusal }
+        if !others.statements.isEmpty, rings.statementBytes > Limits.ringReserveBytes,
+            let refusal = overheadRefusal(quota)
+        {
+            throw refusal
+        }
         let kept = SharedBytes(entry.array)
         let isTaken = rings.append(kept, zone: incarnation, root: root)
         precondition(isTaken, "an entry of a ring is refused that was not")

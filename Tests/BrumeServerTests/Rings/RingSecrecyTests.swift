@@ -195,6 +195,39 @@ struct RingSecrecyTests {
         #expect(full > before && database.quotaBytes > full)
     }
 
+    @Test("take keys from somebody whatever the quota, but with statements only until others' are 16 MiB")
+    func statementsInQuota() throws {
+        var scene = try RingScene { $0.quotaBytes = 2_000 }
+        try scene.join(scene.bob)
+        try scene.takeIn(scene.bob, by: scene.ann)
+        let (ann, bob, database) = (scene.ann, scene.bob, try scene.database())
+        _ = try database.append(
+            ringEntry: SharedBytes([1]), number: 1, root: "", zone: .defaultZone, quota: nil, nowMilliseconds: 1)
+        for number in 1...Limits.ringReserveBytes / 480_000 + 1 {
+            let digits = String(number, radix: 16)
+            var others = RingOthers()
+            others.statements = (0..<10).map { _ in
+                RingOthers.Statement(
+                    user: "_" + String(repeating: "0", count: 32 - digits.count) + digits, chain: 1,
+                    bytes: SharedBytes([UInt8](repeating: 1, count: 48_000)))
+            }
+            _ = try database.append(
+                ringEntry: SharedBytes([1]), number: UInt32(number + 1), root: "", zone: .defaultZone, quota: nil,
+                with: others, nowMilliseconds: 1)
+        }
+        // Dan's come for the first time, with an entry that takes Bob's keys.
+        let (dan, statements) = (scene.accounts.member(scene.dan), scene.accounts.signed[scene.dan.user]!)
+        let full = database.quotaBytes
+        let both = try scene.accounts.next(scene.list, by: ann) { draft in
+            draft.drop([bob.user])
+            draft.members.append(dan)
+        }
+        #expect(try ann.code { try ann.append(both, to: scene.notes, with: statements) } == .quotaExceeded)
+        #expect(database.quotaBytes == full)
+        try scene.append(by: ann) { $0.drop([bob.user]) }
+        #expect(database.quotaBytes > full)
+    }
+
     @Test("answer what was asked before, however full the disk is") func retries() throws {
         let log = ScriptedLogStorage()
         let scene = try RingScene(log: log)
