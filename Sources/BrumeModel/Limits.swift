@@ -394,10 +394,16 @@ package enum Limits {
     /// entries from before name statements of the former.
     package static let ringChainsPerUser = 4
 
-    /// Users with statements beside a zone's rings, and bytes of all of these. Those whom no entry has taken in yet
-    /// leave half of both free: a public share must not keep its members from telling new keys.
+    /// Users with statements beside a zone's rings, and bytes of all of these. Those whom no entry has named yet have
+    /// half of both: a public share must not keep its members from telling new keys.
     package static let ringUsersPerZone = 1_000
     package static let ringStatementBytesPerZone = 32 * 1024 * 1024
+
+    /// Statements of a user whom no entry has named yet, and bytes of all of these, for which there is room as long as
+    /// those of all such users have half of the zone's. Whoever has more, as after many devices, needs half of that to
+    /// be free: 128 users with no more than this find room beside whatever others bring.
+    package static let ringStatementsPerUnnamedUser = 16
+    package static let ringStatementBytesPerUnnamedUser = 64 * 1024
 
     /// Guests of a ring: more than can take part in what it is of.
     package static let ringGuestsPerRing = 256

@@ -817,6 +817,51 @@ void   brume__store__v1__ring_guest__free_unpacked
   assert(message->base.descriptor == &brume__store__v1__ring_guest__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   brume__store__v1__ring_users__init
+                     (Brume__Store__V1__RingUsers         *message)
+{
+  static const Brume__Store__V1__RingUsers init_value = BRUME__STORE__V1__RING_USERS__INIT;
+  *message = init_value;
+}
+size_t brume__store__v1__ring_users__get_packed_size
+                     (const Brume__Store__V1__RingUsers *message)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_users__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t brume__store__v1__ring_users__pack
+                     (const Brume__Store__V1__RingUsers *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_users__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t brume__store__v1__ring_users__pack_to_buffer
+                     (const Brume__Store__V1__RingUsers *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &brume__store__v1__ring_users__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Brume__Store__V1__RingUsers *
+       brume__store__v1__ring_users__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Brume__Store__V1__RingUsers *)
+     protobuf_c_message_unpack (&brume__store__v1__ring_users__descriptor,
+                                allocator, len, data);
+}
+void   brume__store__v1__ring_users__free_unpacked
+                     (Brume__Store__V1__RingUsers *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &brume__store__v1__ring_users__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   brume__store__v1__client_token_put__init
                      (Brume__Store__V1__ClientTokenPut         *message)
 {
@@ -2441,7 +2486,7 @@ const ProtobufCMessageDescriptor brume__store__v1__subscription_deletion__descri
   (ProtobufCMessageInit) brume__store__v1__subscription_deletion__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[18] =
+static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptors[21] =
 {
   {
     "record_put",
@@ -2659,6 +2704,42 @@ static const ProtobufCFieldDescriptor brume__store__v1__change__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ring_users_unnamed",
+    19,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, ring_users_unnamed),
+    &brume__store__v1__ring_users__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ring_users_named",
+    20,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, ring_users_named),
+    &brume__store__v1__ring_users__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ring_users_end",
+    21,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__Change, kind_case),
+    offsetof(Brume__Store__V1__Change, ring_users_end),
+    &brume__store__v1__ring_users__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__change__field_indices_by_name[] = {
   1,   /* field[1] = record_deletion */
@@ -2668,6 +2749,9 @@ static const unsigned brume__store__v1__change__field_indices_by_name[] = {
   16,   /* field[16] = ring_guest */
   17,   /* field[17] = ring_guest_end */
   14,   /* field[14] = ring_statement */
+  20,   /* field[20] = ring_users_end */
+  19,   /* field[19] = ring_users_named */
+  18,   /* field[18] = ring_users_unnamed */
   13,   /* field[13] = rings_end */
   7,   /* field[7] = shared_zone_answered */
   6,   /* field[6] = shared_zone_asked */
@@ -2683,7 +2767,7 @@ static const unsigned brume__store__v1__change__field_indices_by_name[] = {
 static const ProtobufCIntRange brume__store__v1__change__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 18 }
+  { 0, 21 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
 {
@@ -2693,7 +2777,7 @@ const ProtobufCMessageDescriptor brume__store__v1__change__descriptor =
   "Brume__Store__V1__Change",
   "brume.store.v1",
   sizeof(Brume__Store__V1__Change),
-  18,
+  21,
   brume__store__v1__change__field_descriptors,
   brume__store__v1__change__field_indices_by_name,
   1,  brume__store__v1__change__number_ranges,
@@ -3364,6 +3448,57 @@ const ProtobufCMessageDescriptor brume__store__v1__ring_guest__descriptor =
   brume__store__v1__ring_guest__field_indices_by_name,
   1,  brume__store__v1__ring_guest__number_ranges,
   (ProtobufCMessageInit) brume__store__v1__ring_guest__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor brume__store__v1__ring_users__field_descriptors[2] =
+{
+  {
+    "zone",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Brume__Store__V1__RingUsers, zone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "users",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Brume__Store__V1__RingUsers, n_users),
+    offsetof(Brume__Store__V1__RingUsers, users),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned brume__store__v1__ring_users__field_indices_by_name[] = {
+  1,   /* field[1] = users */
+  0,   /* field[0] = zone */
+};
+static const ProtobufCIntRange brume__store__v1__ring_users__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor brume__store__v1__ring_users__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "brume.store.v1.RingUsers",
+  "RingUsers",
+  "Brume__Store__V1__RingUsers",
+  "brume.store.v1",
+  sizeof(Brume__Store__V1__RingUsers),
+  2,
+  brume__store__v1__ring_users__field_descriptors,
+  brume__store__v1__ring_users__field_indices_by_name,
+  1,  brume__store__v1__ring_users__number_ranges,
+  (ProtobufCMessageInit) brume__store__v1__ring_users__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor brume__store__v1__client_token_put__field_descriptors[3] =
@@ -5190,7 +5325,7 @@ const ProtobufCMessageDescriptor brume__store__v1__former_subscriber__descriptor
   (ProtobufCMessageInit) brume__store__v1__former_subscriber__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[19] =
+static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_descriptors[20] =
 {
   {
     "zones",
@@ -5420,6 +5555,18 @@ static const ProtobufCFieldDescriptor brume__store__v1__snapshot_block__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ring_users_unnamed",
+    20,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Brume__Store__V1__SnapshotBlock, n_ring_users_unnamed),
+    offsetof(Brume__Store__V1__SnapshotBlock, ring_users_unnamed),
+    &brume__store__v1__ring_users__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] = {
   9,   /* field[9] = asked_zones */
@@ -5434,6 +5581,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
   15,   /* field[15] = ring_entries */
   18,   /* field[18] = ring_guests */
   16,   /* field[16] = ring_statements */
+  19,   /* field[19] = ring_users_unnamed */
   8,   /* field[8] = shared_zones */
   13,   /* field[13] = statements */
   4,   /* field[4] = subscriptions */
@@ -5445,7 +5593,7 @@ static const unsigned brume__store__v1__snapshot_block__field_indices_by_name[] 
 static const ProtobufCIntRange brume__store__v1__snapshot_block__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 19 }
+  { 0, 20 }
 };
 const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
 {
@@ -5455,7 +5603,7 @@ const ProtobufCMessageDescriptor brume__store__v1__snapshot_block__descriptor =
   "Brume__Store__V1__SnapshotBlock",
   "brume.store.v1",
   sizeof(Brume__Store__V1__SnapshotBlock),
-  19,
+  20,
   brume__store__v1__snapshot_block__field_descriptors,
   brume__store__v1__snapshot_block__field_indices_by_name,
   1,  brume__store__v1__snapshot_block__number_ranges,

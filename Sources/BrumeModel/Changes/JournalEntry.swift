@@ -73,4 +73,10 @@ package enum Change: Equatable, Sendable {
     /// A user asks to be taken into a ring, in place of what they asked before.
     case ringGuest(zone: UInt64, root: String, RingGuest)
     case ringGuestEnd(zone: UInt64, root: String, user: String)
+    /// No entry of the zone's rings has named these users yet, whose first statements came before.
+    case ringUsersUnnamed(zone: UInt64, users: [String])
+    /// An entry has named these users, and their statements stay as long as the zone's rings.
+    case ringUsersNamed(zone: UInt64, users: [String])
+    /// The statements of these users go, whom no entry has named, and what they asked of the zone's rings.
+    case ringUsersEnd(zone: UInt64, users: [String])
 }

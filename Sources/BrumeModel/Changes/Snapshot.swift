@@ -284,6 +284,17 @@ package struct SnapshotRingChain: Equatable, Sendable {
     }
 }
 
+/// The users with statements beside the rings of a zone whom no entry of these has named.
+package struct SnapshotRingUsers: Equatable, Sendable {
+    package var zone: UInt64
+    package var users: [String]
+
+    package init(zone: UInt64, users: [String]) {
+        self.zone = zone
+        self.users = users
+    }
+}
+
 /// A user who asks to be taken into a ring.
 package struct SnapshotRingGuest: Equatable, Sendable {
     package var zone: UInt64
@@ -323,6 +334,7 @@ package struct SnapshotBlock: Equatable, Sendable {
     package var ringStatements: [SnapshotRingStatement]
     package var ringChains: [SnapshotRingChain]
     package var ringGuests: [SnapshotRingGuest]
+    package var ringUsersUnnamed: [SnapshotRingUsers]
 
     package init(
         zones: [SnapshotZone] = [], records: [SnapshotRecord] = [], tombstones: [SnapshotTombstone] = [],
@@ -332,7 +344,7 @@ package struct SnapshotBlock: Equatable, Sendable {
         treeMembers: [SnapshotTreeMember] = [], departures: [SnapshotDeparture] = [], statements: [SharedBytes] = [],
         replacedStatements: [ReplacedStatements] = [], ringEntries: [SnapshotRingEntry] = [],
         ringStatements: [SnapshotRingStatement] = [], ringChains: [SnapshotRingChain] = [],
-        ringGuests: [SnapshotRingGuest] = []
+        ringGuests: [SnapshotRingGuest] = [], ringUsersUnnamed: [SnapshotRingUsers] = []
     ) {
         self.zones = zones
         self.records = records
@@ -352,5 +364,6 @@ package struct SnapshotBlock: Equatable, Sendable {
         self.ringStatements = ringStatements
         self.ringChains = ringChains
         self.ringGuests = ringGuests
+        self.ringUsersUnnamed = ringUsersUnnamed
     }
 }

@@ -55,6 +55,7 @@ struct RingEntryCheck {
     /// What is kept with the entry: new statements, and the guests whom it takes in wait no more.
     mutating func others(ofRing root: String, on shard: Shard) throws(ServiceError) -> RingOthers {
         var others = intake.others
+        others.named = entry.members.map(\.user).filter { $0 != owner }
         for guest in loaded.database.rings.guests(ofZone: zone, root: root) {
             guard let member = entry.member(named: guest.user) else { continue }
             let chains = try shard.readKept("a statement beside a ring") { () throws(EncryptionRefusal) in

@@ -172,6 +172,15 @@ extension StoreCoder {
         case BRUME__STORE__V1__CHANGE__KIND_RING_GUEST_END:
             let guest = try ringGuest(change.pointee.ring_guest_end)
             return .ringGuestEnd(zone: guest.zone, root: guest.root, user: guest.guest.user)
+        case BRUME__STORE__V1__CHANGE__KIND_RING_USERS_UNNAMED:
+            let users = try ringUsers(change.pointee.ring_users_unnamed)
+            return .ringUsersUnnamed(zone: users.zone, users: users.users)
+        case BRUME__STORE__V1__CHANGE__KIND_RING_USERS_NAMED:
+            let users = try ringUsers(change.pointee.ring_users_named)
+            return .ringUsersNamed(zone: users.zone, users: users.users)
+        case BRUME__STORE__V1__CHANGE__KIND_RING_USERS_END:
+            let users = try ringUsers(change.pointee.ring_users_end)
+            return .ringUsersEnd(zone: users.zone, users: users.users)
         default:
             throw StoreCodingError("a journal entry holds a change of a kind that this version doesn't know")
         }
@@ -269,6 +278,15 @@ extension MessageArena {
             message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_GUEST_END
             message.pointee.ring_guest_end = ringGuest(
                 SnapshotRingGuest(zone: zone, root: root, guest: RingGuest(user: user, statementHash: [])))
+        case .ringUsersUnnamed(let zone, let users):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_USERS_UNNAMED
+            message.pointee.ring_users_unnamed = ringUsers(SnapshotRingUsers(zone: zone, users: users))
+        case .ringUsersNamed(let zone, let users):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_USERS_NAMED
+            message.pointee.ring_users_named = ringUsers(SnapshotRingUsers(zone: zone, users: users))
+        case .ringUsersEnd(let zone, let users):
+            message.pointee.kind_case = BRUME__STORE__V1__CHANGE__KIND_RING_USERS_END
+            message.pointee.ring_users_end = ringUsers(SnapshotRingUsers(zone: zone, users: users))
         }
         return message
     }

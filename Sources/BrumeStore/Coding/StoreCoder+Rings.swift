@@ -39,6 +39,16 @@ extension StoreCoder {
                 invitationID: message.pointee.invitation_id.array, proof: message.pointee.proof.array))
     }
 
+    static func ringUsers(
+        _ message: UnsafeMutablePointer<Brume__Store__V1__RingUsers>
+    ) throws(StoreCodingError) -> SnapshotRingUsers {
+        var users: [String] = []
+        for index in 0..<message.pointee.n_users {
+            users.append(try text(message.pointee.users[index], "a user record name"))
+        }
+        return SnapshotRingUsers(zone: message.pointee.zone, users: users)
+    }
+
     private static func root(_ data: ProtobufCBinaryData) throws(StoreCodingError) -> String {
         if data.len == 0 { return "" }
         let root = try text(data, "a record name")
@@ -80,6 +90,14 @@ extension MessageArena {
         message.pointee.zone = chain.zone
         message.pointee.user = data(chain.user)
         message.pointee.chain = chain.chain
+        return message
+    }
+
+    func ringUsers(_ users: SnapshotRingUsers) -> Pointer<Brume__Store__V1__RingUsers> {
+        let message = make(brume__store__v1__ring_users__init)
+        message.pointee.zone = users.zone
+        message.pointee.n_users = users.users.count
+        message.pointee.users = list(users.users)
         return message
     }
 

@@ -98,6 +98,8 @@ extension StoreCoder {
             message.pointee.ring_chains = arena.messages(block.ringChains, arena.ringChain)
             message.pointee.n_ring_guests = block.ringGuests.count
             message.pointee.ring_guests = arena.messages(block.ringGuests, arena.ringGuest)
+            message.pointee.n_ring_users_unnamed = block.ringUsersUnnamed.count
+            message.pointee.ring_users_unnamed = arena.messages(block.ringUsersUnnamed, arena.ringUsers)
             return message
         }
     }
@@ -187,6 +189,8 @@ extension StoreCoder {
                 message.pointee.ring_statements, message.pointee.n_ring_statements, ringStatement)
             block.ringChains = try values(message.pointee.ring_chains, message.pointee.n_ring_chains, ringChain)
             block.ringGuests = try values(message.pointee.ring_guests, message.pointee.n_ring_guests, ringGuest)
+            block.ringUsersUnnamed = try values(
+                message.pointee.ring_users_unnamed, message.pointee.n_ring_users_unnamed, ringUsers)
             return block
         }
     }

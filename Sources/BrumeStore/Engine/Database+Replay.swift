@@ -101,7 +101,8 @@ extension Database {
             try apply(statement: change)
         case .ringEntry, .ringsEnd:
             try apply(ring: change)
-        case .ringStatement, .ringChain, .ringGuest, .ringGuestEnd:
+        case .ringStatement, .ringChain, .ringGuest, .ringGuestEnd, .ringUsersUnnamed, .ringUsersNamed,
+            .ringUsersEnd:
             try apply(besideRing: change)
         }
     }

@@ -19,7 +19,7 @@ extension Database {
     ) throws(ServiceError) -> Commit? {
         if others.isEmpty { return nil }
         var others = others
-        if let refusal = refusal(of: others, besideZone: zone, isGuest: isGuest) { throw refusal }
+        if let refusal = makeRoom(for: &others, besideZone: zone) { throw refusal }
         if let refusal = guestRefusal(of: others, root: root, inZone: zone) { throw refusal }
         if isGuest || rings.statementBytes > Limits.ringReserveBytes, let refusal = overheadRefusal(quota) {
             throw refusal
@@ -75,25 +75,41 @@ extension Database {
     }
 
     /// Why statements are not kept beside the rings of a zone, which has some, whatever is in them; nil for none.
-    func refusal(of others: RingOthers, besideZone zone: UInt64, isGuest: Bool) -> ServiceError? {
+    ///
+    /// Where there is no room for them, all users go whose statements nobody needs: no entry names them, and they take
+    /// part in no share of the zone any more. Otherwise some dozens of accounts that come by a public link, say what
+    /// keys they have and leave would fill the room as long as the zone lives.
+    func makeRoom(for others: inout RingOthers, besideZone zone: UInt64) -> ServiceError? {
         if others.statements.isEmpty { return nil }
         // What the journal is read with refuses them as well.
         guard others.statements.allSatisfy({ Names.isUserRecordName($0.user) && $0.user != id.owner }) else {
             return Self.isNoOthers
         }
         var known: [String: OtherStatements] = [:]
-        var (bytes, newUsers) = (0, 0)
+        var need = ZoneRings.StatementNeed()
         for new in others.statements {
             var statements = known[new.user] ?? rings.statements(of: new.user, inZone: zone)
             guard statements.hasRoom(for: new.bytes, chain: new.chain) else { return Self.tooManyStatements }
-            if statements.last == 0 { newUsers += 1 }
-            bytes += new.bytes.count
+            let isNew = statements.last == 0
+            if isNew { statements.isNamed = false }
+            let isNamed = statements.isNamed || others.named.contains(new.user)
             statements.append(new.bytes, chain: new.chain)
             known[new.user] = statements
+            need.bytes += new.bytes.count
+            if isNew { need.newUsers += 1 }
+            if isNamed { continue }
+            need.unnamedBytes += new.bytes.count
+            if isNew { need.unnamedNewUsers += 1 }
+            if !statements.isWithinUnnamedShare { need.isBeyondShare = true }
         }
-        let hasRoom = rings.hasRoom(
-            forStatementBytes: bytes, ofNewUsers: newUsers, inZone: zone, isGuest: isGuest)
-        return hasRoom ? nil : Self.tooManyStatements
+        if rings.hasRoom(for: need, inZone: zone) { return nil }
+        guard let index = zoneIndexOfIncarnation[zone] else { return Self.hasNoRing }
+        let named = others.named
+        others.usersGone = rings.unnamed(inZone: zone).filter {
+            known[$0] == nil && !named.contains($0) && zoneStates[index].member($0) == nil
+        }
+        guard rings.hasRoom(for: need, inZone: zone, without: others.usersGone) else { return Self.tooManyStatements }
+        return nil
     }
 
     /// Why a guest is not kept, room aside, and nothing beside a ring that does not exist; nil where all can be.
@@ -108,12 +124,25 @@ extension Database {
 
     /// Keeps what there is room for.
     func put(_ others: RingOthers, zone: UInt64, root: String, into builder: inout CommitBuilder) {
+        if !others.usersGone.isEmpty {
+            let areGone = rings.removeUnnamed(others.usersGone, zone: zone)
+            precondition(areGone, "statements make room that an entry needs")
+            builder.append(.ringUsersEnd(zone: zone, users: others.usersGone))
+        }
+        note(named: others.named, zone: zone, into: &builder)
+        var unnamed: [String] = []
         for new in others.statements {
             let kept = SharedBytes(new.bytes.array)
             let number = rings.statements(of: new.user, inZone: zone).last + 1
             let isTaken = rings.append(statement: kept, chain: new.chain, of: new.user, zone: zone)
             precondition(isTaken, "a statement beside a ring is refused that was not")
             builder.append(.ringStatement(zone: zone, user: new.user, number: number, chain: new.chain, kept))
+            if number == 1, !others.named.contains(new.user) { unnamed.append(new.user) }
+        }
+        if !unnamed.isEmpty {
+            let areNew = rings.setNamed(false, unnamed, zone: zone)
+            precondition(areNew, "a user's first statement beside a ring is none")
+            builder.append(.ringUsersUnnamed(zone: zone, users: unnamed))
         }
         for (user, chain) in others.selected where rings.select(chain: chain, of: user, zone: zone) {
             builder.append(.ringChain(zone: zone, user: user, chain: chain))
@@ -126,6 +155,15 @@ extension Database {
             precondition(isTaken, "a guest of a ring is refused who was not")
             builder.append(.ringGuest(zone: zone, root: root, guest))
         }
+    }
+
+    /// Notes that an entry names users. Those whose first statements come with it were never unnamed.
+    private func note(named users: [String], zone: UInt64, into builder: inout CommitBuilder) {
+        let users = users.filter { !rings.statements(of: $0, inZone: zone).isNamed }
+        if users.isEmpty { return }
+        let areUnnamed = rings.setNamed(true, users, zone: zone)
+        precondition(areUnnamed, "an entry of a ring names a user twice")
+        builder.append(.ringUsersNamed(zone: zone, users: users))
     }
 
     /// Replays one of the changes.
@@ -143,6 +181,9 @@ extension Database {
         case .ringGuest(let zone, let root, let guest): isTaken = rings.put(guest, zone: zone, root: root)
         case .ringGuestEnd(let zone, let root, let user):
             isTaken = rings.removeGuest(user, zone: zone, root: root)
+        case .ringUsersUnnamed(let zone, let users): isTaken = rings.setNamed(false, users, zone: zone)
+        case .ringUsersNamed(let zone, let users): isTaken = rings.setNamed(true, users, zone: zone)
+        case .ringUsersEnd(let zone, let users): isTaken = rings.removeUnnamed(users, zone: zone)
         default: preconditionFailure("the change is none beside rings")
         }
         if !isTaken {
@@ -227,8 +268,10 @@ extension Database {
         .limitExceeded,
         "beside the rings of a zone there is room for \(Limits.ringStatementsPerUser) statements of a user in"
             + " \(Limits.ringChainsPerUser) chains, which have \(Limits.ringStatementBytesPerUser) bytes, for"
-            + " \(Limits.ringUsersPerZone) users, and for \(Limits.ringStatementBytesPerZone) bytes; those who are no"
-            + " members yet have half of the zone's room")
+            + " \(Limits.ringUsersPerZone) users, and for \(Limits.ringStatementBytesPerZone) bytes; those who were no"
+            + " members yet have half of the zone's room, and whoever of them has more than"
+            + " \(Limits.ringStatementsPerUnnamedUser) statements or \(Limits.ringStatementBytesPerUnnamedUser) bytes a"
+            + " quarter; have the owner remove participants of the zone's shares")
     private static let tooManyGuests = ServiceError(
         .limitExceeded,
         "\(Limits.ringGuestsPerRing) users wait to be taken into the ring; have one of its writers' devices append the"

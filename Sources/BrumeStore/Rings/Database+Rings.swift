@@ -50,7 +50,8 @@ extension Database {
             ofRingEntry: entry, number: number, root: root, in: ring, quota: quota, takesKeys: takesKeys)
         if let refusal { throw refusal }
         let incarnation = try liveIncarnation(of: zone)
-        if let refusal = self.refusal(of: others, besideZone: incarnation, isGuest: false) { throw refusal }
+        var others = others
+        if let refusal = makeRoom(for: &others, besideZone: incarnation) { throw refusal }
         if !others.statements.isEmpty, rings.statementBytes > Limits.ringReserveBytes,
             let refusal = overheadRefusal(quota)
         {

@@ -19,6 +19,8 @@ package struct OtherStatements: Equatable, Sendable {
     /// The chain of the keys that the user has now; 0 where there is none.
     package private(set) var current: UInt32 = 0
     private(set) var byteCount = 0
+    /// Whether an entry of the zone's rings has named the user, for whose sake all are kept.
+    var isNamed = true
 
     package init() {}
 
@@ -39,6 +41,11 @@ package struct OtherStatements: Equatable, Sendable {
         !statement.isEmpty && statement.count <= Limits.statementBytes && all.count < Limits.ringStatementsPerUser
             && byteCount + statement.count <= Limits.ringStatementBytesPerUser && chain >= 1
             && chain <= min(chainCount + 1, UInt32(Limits.ringChainsPerUser))
+    }
+
+    /// Whether they are no more than each user may bring whom no entry has named yet.
+    var isWithinUnnamedShare: Bool {
+        all.count <= Limits.ringStatementsPerUnnamedUser && byteCount <= Limits.ringStatementBytesPerUnnamedUser
     }
 
     /// Takes the next one, for which there is room. One that begins a chain makes it the current one.

@@ -23,6 +23,10 @@ package struct RingOthers: Equatable, Sendable {
     package var guest: RingGuest?
     /// The users who ask no more.
     package var guestsGone: [String] = []
+    /// The users whom the entry names that all of it comes with: what is kept of them is needed as long as the entry.
+    package var named: [String] = []
+    /// Users whom no entry names, and who take no part any more: their statements make room.
+    var usersGone: [String] = []
 
     package init() {}
 
@@ -30,6 +34,7 @@ package struct RingOthers: Equatable, Sendable {
 
     package static func == (left: RingOthers, right: RingOthers) -> Bool {
         left.statements == right.statements && left.guest == right.guest && left.guestsGone == right.guestsGone
+            && left.named == right.named && left.usersGone == right.usersGone
             && left.selected.elementsEqual(right.selected) { $0 == $1 }
     }
 }

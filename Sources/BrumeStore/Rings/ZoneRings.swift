@@ -17,6 +17,9 @@ package struct ZoneRings: Equatable, Sendable {
         fileprivate(set) var entryBytes = 0
         /// The bytes of all statements of others, and what is counted for guests.
         var statementBytes = 0
+        /// The users among them whom no entry has named, and the bytes of their statements.
+        var unnamedUsers = 0
+        var unnamedBytes = 0
         var guestBytes = 0
         var approximateBytes = 0
     }

@@ -234,6 +234,10 @@ extension DatabaseCapture {
             rest.ringChains.append(chain)
             try add(chain.user.utf8.count)
         }
+        for unnamed in rings.allUnnamed {
+            rest.ringUsersUnnamed.append(unnamed)
+            try add(unnamed.users.reduce(0) { $0 + $1.utf8.count })
+        }
         for guest in rings.allGuests {
             rest.ringGuests.append(guest)
             try add(

@@ -228,6 +228,11 @@ package final class DatabaseLoader {
                 database.rings.append(statement: kept.statement, chain: kept.chain, of: kept.user, zone: kept.zone)
             else { throw Problem(text: "a statement stands beside a ring that the server would not have kept") }
         }
+        for unnamed in block.ringUsersUnnamed {
+            guard database.rings.setNamed(false, unnamed.users, zone: unnamed.zone) else {
+                throw Problem(text: "users whom no ring names have no statements beside it")
+            }
+        }
         for selected in block.ringChains {
             guard database.rings.select(chain: selected.chain, of: selected.user, zone: selected.zone) else {
                 throw Problem(text: "a user has other keys beside a ring than the server would have kept")

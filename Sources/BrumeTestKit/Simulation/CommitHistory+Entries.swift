@@ -30,6 +30,9 @@ extension CommitHistory {
             case .ringChain(let zone, let user, let chain): "chain \(chain) of \(user) beside rings of \(zone)"
             case .ringGuest(let zone, let root, let guest): "\(guest.user) guest of ring \(zone) \(root)"
             case .ringGuestEnd(let zone, let root, let user): "\(user) no guest of ring \(zone) \(root)"
+            case .ringUsersUnnamed(let zone, let users): "\(users) named by no ring of \(zone)"
+            case .ringUsersNamed(let zone, let users): "\(users) named by a ring of \(zone)"
+            case .ringUsersEnd(let zone, let users): "statements of \(users) beside rings of \(zone) went"
             }
         }
         return "\(entry.database.scope) \(entry.database.owner) \(entry.sequence): " + changes.joined(separator: ", ")
@@ -71,7 +74,9 @@ extension JournalEntry {
     var changesRings: Bool {
         changes.contains { change in
             switch change {
-            case .ringEntry, .ringStatement, .ringChain, .ringGuest, .ringGuestEnd: true
+            case .ringEntry, .ringStatement, .ringChain, .ringGuest, .ringGuestEnd, .ringUsersUnnamed,
+                .ringUsersNamed, .ringUsersEnd:
+                true
             default: false
             }
         }

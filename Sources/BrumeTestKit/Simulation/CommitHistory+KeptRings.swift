@@ -18,6 +18,8 @@ extension CommitHistory {
         var chains: [String: UInt32] = [:]
         /// How often users went back to an earlier chain since the last entry of any of the rings.
         var selections: [String: Int] = [:]
+        /// The users with statements whom no entry of the rings has named.
+        var unnamed: Set<String> = []
         /// Requests of guests to be taken in, by ring and user.
         var guests: [String: [String: RingGuest]] = [:]
 

@@ -51,6 +51,24 @@ extension CommitHistory {
             guard state.rings[zone]?.guests[root]?.removeValue(forKey: user) != nil else {
                 return "I3: \(user) is no guest any more of a ring, and was none"
             }
+        case .ringUsersUnnamed(let zone, let users):
+            for user in users {
+                guard state.rings[zone]?.statements[user] != nil, state.rings[zone]!.unnamed.insert(user).inserted
+                else { return "I3: no ring names \(user), of whom nothing is kept or that is known" }
+            }
+        case .ringUsersNamed(let zone, let users):
+            for user in users where state.rings[zone]?.unnamed.remove(user) == nil {
+                return "I3: a ring names \(user), and it is known that one does"
+            }
+        case .ringUsersEnd(let zone, let users):
+            for user in users {
+                guard state.rings[zone]?.statements.removeValue(forKey: user) != nil else {
+                    return "I3: statements of \(user) go, and there are none"
+                }
+                state.rings[zone]!.unnamed.remove(user)
+                state.rings[zone]!.chains[user] = nil
+                for root in Array(state.rings[zone]!.guests.keys) { state.rings[zone]!.guests[root]![user] = nil }
+            }
         default: preconditionFailure("the change is none beside rings")
         }
         return nil
@@ -86,6 +104,19 @@ extension CommitHistory {
                     return "I19: entry \(number) of ring '\(root)' names other keys of \(member.user) than the newest"
                 }
                 if isDue(signed, after.statements) { return "I19: entry \(number) names old keys of the owner" }
+                if let member = outline.others.first(where: { kept.unnamed.contains($0.user) }) {
+                    return "I19: entry \(number) names \(member.user), whose statements may go all the same"
+                }
+            case .ringStatement(let zone, let user, number: 1, _, _):
+                guard let kept = after.rings[zone], !kept.unnamed.contains(user) else { continue }
+                if !isNamed(user, in: kept) {
+                    return "I19: statements of \(user) stay beside a ring for good, and no ring names them"
+                }
+            case .ringUsersEnd(let zone, let users):
+                guard let kept = after.rings[zone], let name = before.name(of: zone) else { continue }
+                if let user = users.first(where: { before.start(of: $0, in: name) != nil || isNamed($0, in: kept) }) {
+                    return "I19: statements of \(user) go, who takes part or whom a ring names"
+                }
             case .ringGuest(let zone, let root, let guest):
                 guard let kept = after.rings[zone], let name = after.name(of: zone) else { continue }
                 if kept.currentChain(of: guest.user).last.flatMap(Self.hash) != guest.statementHash {
@@ -111,6 +142,11 @@ extension CommitHistory {
             }
         }
         return nil
+    }
+
+    /// Whether an entry of any ring of a zone names a user.
+    private func isNamed(_ user: String, in kept: KeptRings) -> Bool {
+        kept.entries.values.joined().contains { outline(of: $0)?.others.contains { $0.user == user } ?? false }
     }
 
     /// What is wrong with what a guest's request replaces, and with who is told of it: a proof that holds is not taken

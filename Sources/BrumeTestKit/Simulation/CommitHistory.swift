@@ -187,7 +187,8 @@ final class CommitHistory {
                 if let problem = take(change, of: entry, into: &state) { return fail(problem) }
             case .ringEntry, .ringsEnd:
                 if let problem = take(ring: change, of: entry, into: &state) { return fail(problem) }
-            case .ringStatement, .ringChain, .ringGuest, .ringGuestEnd:
+            case .ringStatement, .ringChain, .ringGuest, .ringGuestEnd, .ringUsersUnnamed, .ringUsersNamed,
+                .ringUsersEnd:
                 if let problem = take(besideRings: change, of: entry, into: &state) { return fail(problem) }
             }
         }

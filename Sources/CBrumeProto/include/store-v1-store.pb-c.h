@@ -33,6 +33,7 @@ typedef struct Brume__Store__V1__RingsEnd Brume__Store__V1__RingsEnd;
 typedef struct Brume__Store__V1__RingStatement Brume__Store__V1__RingStatement;
 typedef struct Brume__Store__V1__RingChain Brume__Store__V1__RingChain;
 typedef struct Brume__Store__V1__RingGuest Brume__Store__V1__RingGuest;
+typedef struct Brume__Store__V1__RingUsers Brume__Store__V1__RingUsers;
 typedef struct Brume__Store__V1__ClientTokenPut Brume__Store__V1__ClientTokenPut;
 typedef struct Brume__Store__V1__JournalEntry Brume__Store__V1__JournalEntry;
 typedef struct Brume__Store__V1__OperationOutcome Brume__Store__V1__OperationOutcome;
@@ -185,7 +186,10 @@ typedef enum {
   BRUME__STORE__V1__CHANGE__KIND_RING_STATEMENT = 15,
   BRUME__STORE__V1__CHANGE__KIND_RING_CHAIN = 16,
   BRUME__STORE__V1__CHANGE__KIND_RING_GUEST = 17,
-  BRUME__STORE__V1__CHANGE__KIND_RING_GUEST_END = 18
+  BRUME__STORE__V1__CHANGE__KIND_RING_GUEST_END = 18,
+  BRUME__STORE__V1__CHANGE__KIND_RING_USERS_UNNAMED = 19,
+  BRUME__STORE__V1__CHANGE__KIND_RING_USERS_NAMED = 20,
+  BRUME__STORE__V1__CHANGE__KIND_RING_USERS_END = 21
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__STORE__V1__CHANGE__KIND__CASE)
 } Brume__Store__V1__Change__KindCase;
 
@@ -221,6 +225,9 @@ struct  Brume__Store__V1__Change
      * zone, root and user alone
      */
     Brume__Store__V1__RingGuest *ring_guest_end;
+    Brume__Store__V1__RingUsers *ring_users_unnamed;
+    Brume__Store__V1__RingUsers *ring_users_named;
+    Brume__Store__V1__RingUsers *ring_users_end;
   };
 };
 #define BRUME__STORE__V1__CHANGE__INIT \
@@ -450,6 +457,30 @@ struct  Brume__Store__V1__RingGuest
 #define BRUME__STORE__V1__RING_GUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__ring_guest__descriptor) \
     , 0, {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL} }
+
+
+/*
+ * Users with statements beside the rings of a zone.
+ * Unnamed are those whom no entry of these rings has named yet: this comes behind their first statements, and ends with
+ * the entry that names them. Their statements go where others need the room and they take no part any more, and with
+ * these what they asked of rings. Those of whom nothing is said are named.
+ */
+struct  Brume__Store__V1__RingUsers
+{
+  ProtobufCMessage base;
+  /*
+   * incarnation
+   */
+  uint64_t zone;
+  /*
+   * user record names
+   */
+  size_t n_users;
+  ProtobufCBinaryData *users;
+};
+#define BRUME__STORE__V1__RING_USERS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__ring_users__descriptor) \
+    , 0, 0,NULL }
 
 
 /*
@@ -971,10 +1002,15 @@ struct  Brume__Store__V1__SnapshotBlock
    */
   size_t n_ring_guests;
   Brume__Store__V1__RingGuest **ring_guests;
+  /*
+   * behind their statements
+   */
+  size_t n_ring_users_unnamed;
+  Brume__Store__V1__RingUsers **ring_users_unnamed;
 };
 #define BRUME__STORE__V1__SNAPSHOT_BLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__store__v1__snapshot_block__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Brume__Store__V1__SnapshotSharedZone
@@ -1390,6 +1426,25 @@ Brume__Store__V1__RingGuest *
                       const uint8_t       *data);
 void   brume__store__v1__ring_guest__free_unpacked
                      (Brume__Store__V1__RingGuest *message,
+                      ProtobufCAllocator *allocator);
+/* Brume__Store__V1__RingUsers methods */
+void   brume__store__v1__ring_users__init
+                     (Brume__Store__V1__RingUsers         *message);
+size_t brume__store__v1__ring_users__get_packed_size
+                     (const Brume__Store__V1__RingUsers   *message);
+size_t brume__store__v1__ring_users__pack
+                     (const Brume__Store__V1__RingUsers   *message,
+                      uint8_t             *out);
+size_t brume__store__v1__ring_users__pack_to_buffer
+                     (const Brume__Store__V1__RingUsers   *message,
+                      ProtobufCBuffer     *buffer);
+Brume__Store__V1__RingUsers *
+       brume__store__v1__ring_users__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   brume__store__v1__ring_users__free_unpacked
+                     (Brume__Store__V1__RingUsers *message,
                       ProtobufCAllocator *allocator);
 /* Brume__Store__V1__ClientTokenPut methods */
 void   brume__store__v1__client_token_put__init
@@ -1960,6 +2015,9 @@ typedef void (*Brume__Store__V1__RingChain_Closure)
 typedef void (*Brume__Store__V1__RingGuest_Closure)
                  (const Brume__Store__V1__RingGuest *message,
                   void *closure_data);
+typedef void (*Brume__Store__V1__RingUsers_Closure)
+                 (const Brume__Store__V1__RingUsers *message,
+                  void *closure_data);
 typedef void (*Brume__Store__V1__ClientTokenPut_Closure)
                  (const Brume__Store__V1__ClientTokenPut *message,
                   void *closure_data);
@@ -2065,6 +2123,7 @@ extern const ProtobufCMessageDescriptor brume__store__v1__rings_end__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__ring_statement__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__ring_chain__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__ring_guest__descriptor;
+extern const ProtobufCMessageDescriptor brume__store__v1__ring_users__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__client_token_put__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__journal_entry__descriptor;
 extern const ProtobufCMessageDescriptor brume__store__v1__operation_outcome__descriptor;

@@ -211,6 +211,7 @@ struct RingSecrecyTests {
                     user: "_" + String(repeating: "0", count: 32 - digits.count) + digits, chain: 1,
                     bytes: SharedBytes([UInt8](repeating: 1, count: 48_000)))
             }
+            others.named = others.statements.map(\.user)
             _ = try database.append(
                 ringEntry: SharedBytes([1]), number: UInt32(number + 1), root: "", zone: .defaultZone, quota: nil,
                 with: others, nowMilliseconds: 1)
@@ -226,6 +227,38 @@ struct RingSecrecyTests {
         #expect(database.quotaBytes == full)
         try scene.append(by: ann) { $0.drop([bob.user]) }
         #expect(database.quotaBytes > full)
+    }
+
+    @Test("forget what strangers said who came by a link and left, where others need the room") func strangers() throws
+    {
+        var scene = try RingScene()
+        try scene.dan.accept(try scene.ann.shareRecord("third", in: "notes", with: [scene.dan.user]))
+        try scene.ann.append(scene.accounts.begun(by: scene.ann, zone: "notes", root: "third"), to: scene.notes)
+        try scene.join(scene.bob)
+        try scene.takeIn(scene.bob, by: scene.ann)
+        try scene.join(scene.dan, "third")
+        try scene.restart(run: 2)
+        let bob = scene.bob.user
+        try scene.append(by: scene.ann) { $0.drop([bob]) }
+        for peer in [scene.bob, scene.dan] { _ = try peer.leave([scene.theirs]) }
+        let database = try scene.database()
+        let zone = try #require(database.incarnation(of: scene.notes, for: Caller(user: scene.ann.user, isOwner: true)))
+        func kept(_ peer: FramePeer) -> UInt32 { database.rings.statements(of: peer.user, inZone: zone).last }
+        for number in 1..<Limits.ringUsersPerZone / 2 {
+            let digits = String(number, radix: 16)
+            var others = RingOthers()
+            others.statements = [
+                .init(
+                    user: "_" + String(repeating: "0", count: 32 - digits.count) + digits, chain: 1,
+                    bytes: SharedBytes([1]))
+            ]
+            _ = try database.join(
+                others, root: "list", inZone: zone, isGuest: true, quota: nil, nowMilliseconds: 1)
+        }
+        #expect(kept(scene.bob) == 1 && kept(scene.dan) == 1)
+        try scene.join(scene.cid)
+        #expect(kept(scene.bob) == 1 && kept(scene.dan) == 0 && kept(scene.cid) == 1)
+        try scene.takeIn(scene.cid, by: scene.ann)
     }
 
     @Test("answer what was asked before, however full the disk is") func retries() throws {

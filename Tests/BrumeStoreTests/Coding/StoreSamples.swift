@@ -27,6 +27,8 @@ enum StoreSamples {
                 .ringGuest(zone: 7, root: "list", guest),
                 .ringGuest(zone: 7, root: "", RingGuest(user: RecordSamples.userName, statementHash: [1])),
                 .ringGuestEnd(zone: 7, root: "list", user: RecordSamples.userName),
+                .ringUsersUnnamed(zone: .max, users: [RecordSamples.userName, "_b"]),
+                .ringUsersNamed(zone: 7, users: []), .ringUsersEnd(zone: 7, users: [RecordSamples.userName]),
             ], operationID: MessageSamples.operationID, operationOutcome: [0, 1, 2],
             operationDigest: OperationDigest(front: 0x0102_0304_0506_0708, back: .max), operationUser: "_ada",
             run: 0xFEDC_BA98,
@@ -97,6 +99,7 @@ enum StoreSamples {
                 SnapshotRingStatement(zone: 5, user: RecordSamples.userName, chain: 2, statement: SharedBytes([0, 5]))
             ],
             ringChains: [SnapshotRingChain(zone: .max, user: RecordSamples.userName, chain: 3)],
-            ringGuests: [SnapshotRingGuest(zone: 5, root: "list", guest: guest)])
+            ringGuests: [SnapshotRingGuest(zone: 5, root: "list", guest: guest)],
+            ringUsersUnnamed: [SnapshotRingUsers(zone: .max, users: [RecordSamples.userName, "_b"])])
     }
 }
