@@ -11,7 +11,7 @@ SWIFT_FILES := Sources Tests Fuzz Examples Package.swift
 
 TEST_TARGETS := $(notdir $(wildcard Tests/*Tests))
 
-.PHONY: help packages build release demo certs test sim race peers fuzz check lint format generate compatibility documentation clean
+.PHONY: help packages build release deb image demo certs test sim race peers fuzz check lint format generate compatibility documentation clean
 
 help: ## This list
 	@echo "Brume: a cloud you run yourself."
@@ -33,6 +33,13 @@ build: packages ## Debug build of everything, tests included, warnings as errors
 
 release: packages ## Optimised build of the brume executable
 	@swift build -c release --product brume
+
+deb: ## Debian packages of the server and of the SDK in .build/packages
+	@Scripts/install-packages.sh --packaging
+	@Scripts/build-packages.sh
+
+image: ## An image of the server in .build/packages, of what make deb has made (root)
+	@Scripts/build-image.sh
 
 # So many tests at once: with all of them, those that wait for a server would wait for the ones that only compute, and meet their
 # time limits.

@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 // The targets and their arrows are the house plan: see CONTRIBUTING.md. An arrow that is not here does not exist.
@@ -174,6 +175,16 @@ let package = Package(
 // sooner.
 if let names = Context.environment["BRUME_TESTS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
+
+// The SDK's package for Debian has the sources of its products alone: what is not there is no target of it.
+if !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/Sources/brume") {
+    package.targets.removeAll { target in
+        let path = target.path ?? (target.type == .test ? "Tests/" : "Sources/") + target.name
+        return !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path)")
+    }
+    let names = Set(package.targets.map(\.name))
+    package.products.removeAll { !names.contains($0.name) }
 }
 
 // Built with libFuzzer by Scripts/fuzz.sh only: an ordinary build has nothing to link it with.

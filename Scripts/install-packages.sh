@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Brume needs and that are missing. Says nothing when there is nothing to do.
 #
-# Needs root, or sudo. BRUME_SKIP_PACKAGES=1 skips it, for systems where the libraries come from elsewhere.
+# Needs root, or sudo. BRUME_SKIP_PACKAGES=1 skips it, for systems where the libraries come from elsewhere. With
+# --packaging it installs what makes and checks Debian packages as well.
 set -euo pipefail
 
 build=(libprotobuf-c-dev protobuf-c-compiler libprotobuf-dev libssl-dev libzstd-dev libicu-dev libsqlite3-dev libmicrohttpd-dev libsodium-dev pkg-config make)
 test=(protobuf-compiler python3-protobuf python3-nacl openssl)
 demo=(iso-codes tzdata)
+packaging=(debhelper po-debconf help2man fakeroot dpkg-dev lintian mmdebstrap systemd procps)
 packages=("${build[@]}" "${test[@]}" "${demo[@]}")
+if [ "${1:-}" = --packaging ]; then packages+=("${packaging[@]}"); fi
 
 if [ "${BRUME_SKIP_PACKAGES:-}" = 1 ]; then exit 0; fi
 

@@ -40,6 +40,18 @@ struct CertsCommandTests {
         #expect(bytes("server.pem") == former)
     }
 
+    @Test("a renewed key can be read by whoever could read the one before")
+    func modeOfKey() throws {
+        #expect(try certs().status == 0)
+        let key = certificates + "/server.key"
+        #expect(try FileSystem.permissions(key) & 0o777 == 0o600)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key)
+        let former = bytes("server.key")
+        #expect(try certs("--renew").status == 0)
+        #expect(try FileSystem.permissions(key) & 0o777 == 0o640, "and by no more than a group")
+        #expect(bytes("server.key") != former)
+    }
+
     @Test("of a CA without its key and without a server's certificate, the file that is there is named")
     func onlyAuthority() throws {
         #expect(try certs().status == 0)

@@ -68,8 +68,18 @@ package final class CertificateAuthority {
         for name in names { entries.append(try CertificateAuthority.alternativeName(name)) }
         try server.add(NID_subject_alt_name, entries.joined(separator: ","), issuer: certificate)
         try server.sign(with: self.key)
-        try CertificateAuthority.replace(keyPath, key.pem(), 0o600)
+        try CertificateAuthority.replaceKey(keyPath, key.pem())
         try CertificateAuthority.replace(certificatePath, server.pem(), 0o644)
+    }
+
+    /// Writes a server's key. Whoever could read the one before can read this one: the server may be another user's.
+    private static func replaceKey(_ path: String, _ pem: [UInt8]) throws(TLSError) {
+        var former = stat()
+        guard stat(path, &former) == 0 else { return try replace(path, pem, 0o600) }
+        try replace(path, pem, 0o600)
+        // Where that is not permitted, whoever renews the certificate is not the one who made it readable.
+        guard chown(path, former.st_uid, former.st_gid) == 0 else { return }
+        _ = chmod(path, former.st_mode & 0o640 | 0o600)
     }
 
     /// The DNS names and IP addresses that the server's certificate in a file is valid for.
