@@ -27,9 +27,10 @@ fi
 version=$(dpkg-deb --field "${debs[0]}" Version)
 image=.build/packages/brume_$version.docker.tar
 work=$(mktemp -d /var/tmp/brume-image-XXXXXX)
-export STORAGE_DRIVER=vfs
+# Health checks are a part of this format alone.
+export STORAGE_DRIVER=vfs BUILDAH_FORMAT=docker
 store=(--root "$work/store" --runroot "$work/run")
-trap 'rm -rf "$work"' EXIT
+trap 'umount "$work/root/proc" 2>/dev/null || true; rm -rf "$work"' EXIT
 
 # The libraries that the executable names, and what these need, without the rest of their packages.
 libraries=$(dpkg-deb --field "${debs[0]}" Depends | tr ',' '\n' | sed 's/(.*//; s/|.*//; s/ //g' | grep -E '^lib' | paste -sd,)
@@ -74,6 +75,27 @@ printf 'brume:x:999:\n' >"$root/etc/group"
 chmod 1777 "$root/tmp"
 chown 999:999 "$root/data"
 chmod 0700 "$root/data"
+
+# It has all that it needs: as its user, with nothing else there, it makes certificates, serves, and is healthy.
+inside() { chroot --userspec=999:999 "$root" /usr/bin/brume "$@"; }
+mkdir -p "$root/proc"
+mount -t proc proc "$root/proc"
+inside certs --folder /data/certs >/dev/null
+BRUME_DATA=/data BRUME_LISTEN=127.0.0.1:0 BRUME_CERTIFICATE=/data/certs/server.pem BRUME_KEY=/data/certs/server.key \
+    inside serve 2>"$work/log" &
+for attempt in $(seq 50); do
+    if inside health --data /data >/dev/null 2>&1; then break; fi
+    if [ "$attempt" = 50 ]; then
+        cat "$work/log" >&2
+        echo "build-image: what is in the image does not serve" >&2
+        exit 1
+    fi
+    sleep 0.2
+done
+pkill -TERM -P $! 2>/dev/null || kill -TERM $!
+wait $! || true
+umount "$root/proc"
+find "$root/data" -mindepth 1 -delete
 
 container=$(buildah "${store[@]}" from scratch)
 buildah "${store[@]}" copy --quiet "$container" "$root" / >/dev/null

@@ -101,6 +101,9 @@ equals "the configuration is for brume to read" "$(mode /etc/brume/brume.conf)" 
 equals "so is the certificate's key" "$(mode /etc/brume/tls/server.key)" "root:brume 640"
 equals "the authority's key is root's alone" "$(mode /etc/brume/tls/ca.key)" "root:root 600"
 holds "the executable finds its libraries" in_root brume version
+# The clean Debian has no systemd that runs: what an upgrade would do to a server is read.
+stops() { grep -l 'deb-systemd-invoke stop' "$root"/var/lib/dpkg/info/brume.preinst; }
+if stops >/dev/null 2>&1; then failed "an upgrade stops the server before the new one is there"; fi
 for page in man1/brume.1.gz man1/brume-serve.1.gz man5/brume.conf.5.gz; do
     holds "a manual page: $page" test -s "$root/usr/share/man/$page"
 done

@@ -14,7 +14,7 @@ enum BackupCheck {
             return [Finding("backups", .warning, "there is no folder \(folder)", remedy: remedy)]
         }
         let backups = names.filter { name in
-            name.hasPrefix("brume-") && !name.hasSuffix(".unverified") && !name.hasSuffix(".removing")
+            name.hasPrefix("brume-") && !name.contains(".unverified") && !name.hasSuffix(".removing")
         }
         guard let newest = backups.max() else {
             return [Finding("backups", .warning, "\(folder) has none", remedy: remedy)]
