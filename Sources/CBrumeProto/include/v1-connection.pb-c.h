@@ -137,7 +137,7 @@ struct  Brume__V1__Hello
    */
   uint32_t protocol_version;
   /*
-   * for the server's log, such as "BrumeKit 0.1.0"
+   * for the server's log, such as "BrumeKit 0.2.0"
    */
   ProtobufCBinaryData client_version;
   /*
