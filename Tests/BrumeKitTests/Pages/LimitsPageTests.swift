@@ -290,7 +290,13 @@ extension LimitsPageTests {
             "statements of a user beside",
             [Model.ringStatementsPerUser, Model.ringStatementBytesPerUser, Model.ringChainsPerUser]
         ),
-        ("users with statements beside", [Model.ringUsersPerZone, Model.ringStatementBytesPerZone]),
+        (
+            "users with statements beside",
+            [
+                Model.ringStatementsPerUnnamedUser, Model.ringStatementBytesPerUnnamedUser, Model.ringUsersPerZone,
+                Model.ringStatementBytesPerZone,
+            ]
+        ),
         ("guests of a ring", [Model.ringGuestsPerRing]),
         ("statements in a request to `Rings`", [Model.ringStatementsPerRequest]),
         ("a page of `Statements.Fetch`", [Model.pageBytes]),
