@@ -1,3 +1,4 @@
+internal import BrumeSystem
 internal import BrumeTestKit
 internal import Foundation
 internal import Testing
@@ -68,6 +69,28 @@ struct DoctorTests {
         let (findings, status) = try look()
         #expect(status == 1 && findings["certificate"]?.severity == .failure)
         #expect(findings["disk"] != nil, "the rest is looked at all the same")
+    }
+
+    @Test("warns of a certificate that expires soon, as a server does in its log at each start and reload")
+    func expiry() async throws {
+        let short = try CommandRun(
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "3",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                "-keyout", certificates + "/server.key", "-out", certificates + "/server.pem",
+            ], executable: "/usr/bin/openssl", in: folder)
+        try #require(short.status == 0, "\(short.errors)")
+        let (findings, status) = try look()
+        #expect(status == 0 && findings["certificate"]?.severity == .warning)
+        #expect(findings["certificate"]?.sentence.hasSuffix("is valid for 2 days more") == true)
+        let server = try ServerProcess(folder: folder)
+        for name in ["server.pem", "server.key"] {
+            let bytes = try FileSystem.read("\(certificates)/\(name)", limit: 65_536)
+            try FileSystem.atomicReplace(folder.file("certificates") + "/\(name)", bytes)
+        }
+        try server.start()
+        #expect(server.log.contains("is valid for 2 days more"), "\(server.log)")
+        server.send(SIGTERM)
     }
 
     @Test("warns of a certificate for this machine alone where others are to come")

@@ -93,6 +93,8 @@ enum ServeCommand {
         if !FileSystem.exists(configuration.dataFolder) {
             log.info("there is no data folder yet: a new one is made", [("folder", configuration.dataFolder)])
         }
+        let certificatePath = configuration.certificatePath
+        CertificateCheck.warn(certificatePath, in: log)
         let server = try Server(configuration)
         try ServerRunner.run(
             server, withParent: invocation.isOn("with-parent"), as: service,
@@ -106,6 +108,7 @@ enum ServeCommand {
                     log.error("the configuration can't be read again", [("reason", reason)])
                 }
                 server.reloadCertificate()
+                CertificateCheck.warn(certificatePath, in: log)
             }, serving: {})
         return .done
     }

@@ -20,6 +20,12 @@ enum CertificateCheck {
         return [validity(path), names(path, configuration.host), keyMode(keyPath)].compactMap(\.self)
     }
 
+    /// Says in a log what a doctor would say of the time that is left.
+    static func warn(_ path: String, in log: Log) {
+        let finding = validity(path)
+        if finding.severity != .fine { log.warning(finding.sentence, [("remedy", finding.remedy)]) }
+    }
+
     private static func validity(_ path: String) -> Finding {
         guard let seconds = try? CertificateAuthority.expirySeconds(ofCertificate: path) else {
             return Finding(
