@@ -81,7 +81,8 @@ enum RecordLie {
     /// Numbers of `brume.v1.Record`.
     private static let (nameNumber, typeNumber, parentNumber): (UInt64, UInt64, UInt64) = (1, 2, 8)
     private static let modifiedNumber: UInt64 = 7
-    /// Of the participants in a share, and of `brume.v1.ShareParticipant`.
+    /// Where a record has the participants of its share, and the number of `is_accepted` in
+    /// `brume.v1.ShareParticipant`.
     private static let participantsPath: [UInt64] = [10, 4]
     private static let acceptedNumber: UInt64 = 4
     private static let stampNumber = UInt64(StoredRecord.stampNumber)

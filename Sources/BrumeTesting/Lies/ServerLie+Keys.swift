@@ -1,6 +1,6 @@
 public import BrumeKit
 
-/// Whose keys these are.
+/// The account that a token belongs to, and so the user whose keys a device takes for its own.
 extension ServerLie {
     /// The device's account is another one, from its next connection on (``TestDevice/goOffline()``).
     ///

@@ -25,7 +25,7 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         /// A participant of a share who has not come yet.
         case invited(String, of: CKRecord.ID)
         case name(String, of: CKRecord.ID)
-        /// Whose token it is.
+        /// The user record name that the server gives for the device's token.
         case account(String)
         /// The stamp of a record, as the server has it when the lie begins, on another one.
         case copyStamp(from: CKRecord.ID, to: CKRecord.ID)

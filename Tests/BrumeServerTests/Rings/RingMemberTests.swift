@@ -197,7 +197,7 @@ struct RingMemberTests {
         #expect(try bob.code { try bob.append(next, to: scene.theirs, with: forged) } == .invalidArguments)
         #expect(try ann.ringStatements(of: cid.user, beside: scene.notes).last == 0)
         #expect(try ann.ring("list", of: scene.notes).last == scene.list.head.number)
-        // Whose statements are there he takes in, and what follows on them he brings.
+        // Once the owner has somebody's statements he lets them in, and brings the statements that follow.
         try scene.join(cid, by: scene.proof(of: cid))
         try scene.accounts.addDevice(to: cid)
         let taken = try scene.accounts.next(scene.list, by: bob) {

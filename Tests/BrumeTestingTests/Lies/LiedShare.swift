@@ -144,15 +144,12 @@ struct LiedShare {
         return laptop
     }
 
-    /// A device saves something at the first attempt, which somebody who is out can't open, also where the server gave
-    /// it to them.
-    func isKept(
-        from device: TestDevice, whatIsSavedBy saver: TestDevice, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws {
-        let before = server.calls(.modifyRecords.from(saver)).count
-        try await save("later", by: saver)
-        // A lying server takes what has an old key, which this one refuses.
-        #expect(server.calls(.modifyRecords.from(saver)).count == before + 1, sourceLocation: sourceLocation)
+    /// A device saves something at the first attempt: with a key that nobody has who is out, since the server refuses
+    /// one of before that. A lying server would take it.
+    func isSavedAtOnce(by device: TestDevice, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let before = server.calls(.modifyRecords.from(device)).count
+        try await save("later", by: device)
+        #expect(server.calls(.modifyRecords.from(device)).count == before + 1, sourceLocation: sourceLocation)
     }
 
     /// Somebody leaves by themselves.

@@ -15,7 +15,7 @@ extension ShareKeyLieTests {
             try await share.server.lie(.hidesDepartures(of: share.shared(for: share.ada)), to: share.ada)
             try await share.server.lie(.showsAsInvited(share.user(share.bob), in: share.share), to: share.ada)
             try await share.remove(share.bob)
-            try await share.isKept(from: share.bob, whatIsSavedBy: share.ada)
+            try await share.isSavedAtOnce(by: share.ada)
             try await share.isRead("later", by: share.eve)
         }
     }
@@ -27,7 +27,7 @@ extension ShareKeyLieTests {
             try await share.takeIn(share.eve)
             try await share.save("before", by: share.ada)
             try await share.remove(share.bob, by: try share.ada.otherProcess())
-            try await share.isKept(from: share.bob, whatIsSavedBy: share.ada)
+            try await share.isSavedAtOnce(by: share.ada)
             try await share.isRead("later", by: share.eve)
         }
     }
@@ -60,7 +60,7 @@ extension ShareKeyLieTests {
             try await share.remove(share.bob, by: laptop)
             withheld.remove()
             let again = try laptop.relaunched()
-            try await share.isKept(from: share.bob, whatIsSavedBy: again)
+            try await share.isSavedAtOnce(by: again)
             try await share.isRead("later", by: share.eve)
         }
     }
@@ -77,7 +77,7 @@ extension ShareKeyLieTests {
             try await share.isRead(by: share.eve)
             try await share.server.lie(.hidesDepartures(of: share.shared(for: share.eve)), to: share.eve)
             try await share.remove(share.bob, by: share.eve)
-            try await share.isKept(from: share.bob, whatIsSavedBy: share.eve)
+            try await share.isSavedAtOnce(by: share.eve)
             try await share.isRead("later", by: share.ada)
         }
     }
@@ -160,7 +160,7 @@ extension ShareKeyLieTests {
             withheld.remove()
             try await close()
             #expect(try await share.handOut().url?.fragment != former)
-            try await share.isKept(from: share.bob, whatIsSavedBy: laptop)
+            try await share.isSavedAtOnce(by: laptop)
         }
     }
 

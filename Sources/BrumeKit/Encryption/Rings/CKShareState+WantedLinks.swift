@@ -6,7 +6,7 @@ struct RemovedParticipants {
     let share: CKShare
     /// Whether the share is a new one: what it is of may have been shared before.
     var isNew = false
-    /// Who goes, and who stays. Whom the server shows as invited may have come long ago.
+    /// The participants who go and those who stay. One whom the server shows as invited may have come long ago.
     var departures: Departures
     /// The links that the share is to have without them.
     var links = WantedLinks()

@@ -1,4 +1,4 @@
-/// Who is to go from a ring by what an app changes or deletes.
+/// The members who lose a ring's keys by what an app changes or deletes.
 struct Departures: Sendable {
     /// Those who stay, by their user record names; the owner does in any case. Whoever else is a member goes, whatever
     /// the server has said of them.
