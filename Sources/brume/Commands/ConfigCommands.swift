@@ -11,9 +11,10 @@ enum ConfigCommands {
             ] + ServeCommand.options,
             notes: [
                 """
-                It takes the options of brume serve, from the same places. Without --effective it prints a whole file: what is \
-                given is set in it, and every other option has a comment with its default. With it, it prints what a server \
-                that is started so would use, and reads nothing but the file: it changes nothing, and starts nothing.
+                It takes the options of brume serve, from the same places. Without --effective it prints a whole \
+                file: what is given is set in it, and every other option has a comment with its default. With it, it \
+                prints what a server that is started so would use, and reads nothing but the file: it changes \
+                nothing, and starts nothing.
                 """
             ],
             examples: [
@@ -25,8 +26,8 @@ enum ConfigCommands {
             options: ServeCommand.options,
             notes: [
                 """
-                It takes the options of brume serve, and says what is wrong with one of them, or which file is missing, as a \
-                start would. It opens no data folder, and no port: brume doctor looks at these as well.
+                It takes the options of brume serve, and says what is wrong with one of them, or which file is \
+                missing, as a start would. It opens no data folder, and no port: brume doctor looks at these as well.
                 """
             ], examples: ["brume config check --config /etc/brume/brume.conf"], body: .blocking(check)),
     ]

@@ -13,14 +13,14 @@ enum DoctorCommand {
         ] + ServeCommand.options,
         notes: [
             """
-            It takes the options of brume serve, from the same places, and looks at: the options themselves, certificate and key \
-            and their days left, the data folder and who may enter it, room on the disk and the time that a write takes to be on \
-            it, port, open files, memory against data, the clock, record types that anybody can read, and backups. It writes \
-            nothing but a small file that it removes.
+            It takes the options of brume serve, from the same places, and looks at: the options themselves, \
+            certificate and key and their days left, the data folder and who may enter it, room on the disk and the \
+            time that a write takes to be on it, port, open files, memory against data, the clock, record types that \
+            anybody can read, and backups. It writes nothing but a small file that it removes.
             """,
             """
-            Run it as the server's user: sudo -u brume brume doctor --config /etc/brume/brume.conf. Exit code 0: nothing keeps the \
-            server from serving; there may be warnings. 1: something does, or data is in danger.
+            Run it as the server's user: sudo -u brume brume doctor --config /etc/brume/brume.conf. Exit code 0: \
+            nothing keeps the server from serving; there may be warnings. 1: something does, or data is in danger.
             """,
         ],
         examples: ["brume doctor --config /etc/brume/brume.conf", "brume doctor --data ./brume-data --json"],

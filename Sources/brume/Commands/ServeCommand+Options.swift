@@ -11,7 +11,8 @@ extension ServeCommand {
             OptionDefinition("key", "FILE", "its key (default: certs/server.key)"),
             OptionDefinition(
                 "ca", "FILE",
-                "the CA certificate that brume load on this machine verifies with (default: ca.pem beside the certificate)",
+                "the CA certificate that brume load on this machine verifies with "
+                    + "(default: ca.pem beside the certificate)",
                 variable: "BRUME_SERVER_CA"),
             OptionDefinition(
                 "container", "NAME", "serve this container only (default: any)", repeats: true,
@@ -21,12 +22,14 @@ extension ServeCommand {
                 "take the operator's token on the port too; without it, the operator comes by the data folder alone"),
             OptionDefinition(
                 "public-url", "URL",
-                "what the URLs of shares begin with, such as https://sync.example.com (default: the address that each client uses)"
+                "what the URLs of shares begin with, such as https://sync.example.com "
+                    + "(default: the address that each client uses)"
             ),
             OptionDefinition("no-development", nil, "serve production environments only"),
             OptionDefinition(
                 "teachers", "WHO",
-                "whose saves teach development schemas: all, operator (nobody's: only brume schema import), or names of accounts",
+                "whose saves teach development schemas: all, operator (nobody's: only brume schema import), "
+                    + "or names of accounts",
                 fallback: "all", repeats: true),
             OptionDefinition("loops", "N", "event loops (default: one per core)"),
             OptionDefinition(
@@ -41,7 +44,8 @@ extension ServeCommand {
                 "connections", "N", "connections at a time (default: as many as open files allow, at most 100,000)"),
             OptionDefinition(
                 "connections-per-account", "N",
-                "connections, and notification streams, of one account at a time (default: 1,000, or a quarter of all)"),
+                "connections, and notification streams, of one account at a time "
+                    + "(default: 1,000, or a quarter of all)"),
             OptionDefinition(
                 "connections-per-address", "N",
                 "connections of one address that have no account (default: 1,000, or a quarter of all)"),

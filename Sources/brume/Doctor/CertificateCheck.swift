@@ -50,7 +50,8 @@ enum CertificateCheck {
         if isLocal || !others.isEmpty { return Finding("certificate names", names.joined(separator: ", ")) }
         return Finding(
             "certificate names", .warning,
-            "the certificate is for this machine alone (\(names.joined(separator: ", "))), and \(host) is open to others",
+            "the certificate is for this machine alone (\(names.joined(separator: ", "))), "
+                + "and \(host) is open to others",
             remedy: "brume certs --renew --name sync.example.com, with the name that clients use")
     }
 

@@ -36,9 +36,9 @@ struct ManualPages {
         text += Roff.section("description")
         text += Roff.paragraph(
             """
-            A server that keeps records in zones for apps that use CloudKit, and pushes what changes to their devices, with \
-            the commands of its operator and of a person with an account. Each command has a page of its own, such as \
-            brume-serve(1), and brume COMMAND --help.
+            A server that keeps records in zones for apps that use CloudKit, and pushes what changes to their \
+            devices, with the commands of its operator and of a person with an account. Each command has a page of \
+            its own, such as brume-serve(1), and brume COMMAND --help.
             """)
         text += Roff.section("commands")
         for group in groups {
@@ -53,8 +53,8 @@ struct ManualPages {
     }
 
     private static let sources = """
-        An option comes from its flag, else from its variable (--data: BRUME_DATA), else from the file that --config or \
-        BRUME_CONFIG names, else it has its default.
+        An option comes from its flag, else from its variable (--data: BRUME_DATA), else from the file that --config \
+        or BRUME_CONFIG names, else it has its default.
         """
 
     private func page(of group: CommandGroup) -> Page {
@@ -104,15 +104,16 @@ struct ManualPages {
         var text = Roff.section("description")
         text += Roff.paragraph(
             """
-            A file of options for --config and BRUME_CONFIG: lines of the form key = value, where a key is an option's long \
-            name without dashes. Lines that begin with # are comments. A value may be in double quotes. A flag is true or \
-            false. An option that may be repeated has several lines, or a list with commas. A key that no command has is \
-            an error; one that another command has is left to that one. A file is at most 1 MiB.
+            A file of options for --config and BRUME_CONFIG: lines of the form key = value, where a key is an \
+            option's long name without dashes. Lines that begin with # are comments. A value may be in double quotes. \
+            A flag is true or false. An option that may be repeated has several lines, or a list with commas. A key \
+            that no command has is an error; one that another command has is left to that one. A file is at most 1 \
+            MiB.
             """)
         text += Roff.paragraph(
             """
-            brume config print prints a file with every option of brume serve in comments, brume config print --effective \
-            what a server would use, and from where each option comes.
+            brume config print prints a file with every option of brume serve in comments, brume config print \
+            --effective what a server would use, and from where each option comes.
             """)
         text += Roff.section("options of brume serve")
         for option in ConfigurationText.options {
