@@ -77,11 +77,14 @@ struct KeyFolder: Sendable {
     }
 
     /// The head of a file as it is now; nil where there is none.
-    func head(of file: KeyFile) throws(KeyFolderProblem) -> [UInt8]? {
+    func head(of file: KeyFile) throws(KeyFolderProblem) -> [UInt8]? { try head(ofFile: self.file(file)) }
+
+    /// The head of the file with a path as it is now; nil where there is none.
+    func head(ofFile path: String) throws(KeyFolderProblem) -> [UInt8]? {
         do throws(SystemError) {
-            return try disk.readHead(self.file(file), byteCount: KeyFile.headBytes)
+            return try disk.readHead(path, byteCount: KeyFile.headBytes)
         } catch {
-            throw KeyFolderProblem("the keys of this device can't be read (\(error)); make \(path) readable")
+            throw KeyFolderProblem("\(path) can't be read (\(error)); make it readable")
         }
     }
 

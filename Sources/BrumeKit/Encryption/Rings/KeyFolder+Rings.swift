@@ -37,13 +37,7 @@ extension KeyFolder {
     }
 
     /// The head of a ring's file as it is now; nil where there is none.
-    func ringHead(at ring: RingPlace) throws(KeyFolderProblem) -> [UInt8]? {
-        do throws(SystemError) {
-            return try disk.readHead(ringPath(ring), byteCount: KeyFile.headBytes)
-        } catch {
-            throw KeyFolderProblem("\(ringPath(ring)) can't be read (\(error)); make it readable")
-        }
-    }
+    func ringHead(at ring: RingPlace) throws(KeyFolderProblem) -> [UInt8]? { try head(ofFile: ringPath(ring)) }
 
     /// Whether anything is kept of a ring.
     func hasRing(at ring: RingPlace) -> Bool { FileSystem.exists(ringPath(ring)) }
