@@ -81,10 +81,10 @@ enum RecordLie {
     /// Numbers of `brume.v1.Record`.
     private static let (nameNumber, typeNumber, parentNumber): (UInt64, UInt64, UInt64) = (1, 2, 8)
     private static let modifiedNumber: UInt64 = 7
-    /// Where a record has the participants of its share, and the number of `is_accepted` in
+    /// Where a record has the participants of its share, and the numbers of `is_accepted` and `user` in
     /// `brume.v1.ShareParticipant`.
     private static let participantsPath: [UInt64] = [10, 4]
-    private static let acceptedNumber: UInt64 = 4
+    private static let (acceptedNumber, userNumber): (UInt64, UInt64) = (4, 5)
     private static let stampNumber = UInt64(StoredRecord.stampNumber)
     private static let fieldNumber = UInt64(StoredRecord.fieldsNumber)
 
@@ -105,12 +105,14 @@ enum RecordLie {
         WireEdit.replacing(record, number: nameNumber) { _ in .replaced(Array(name.utf8)) }
     }
 
-    /// A share that was never changed, and in which a participant has not come yet.
+    /// A share that was never changed, and in which a participant has not come yet, nor is known.
     static func showingAsInvited(_ user: String, in share: UnsafeRawBufferPointer) -> [UInt8] {
         WireEdit.removing(modifiedNumber, from: share).withUnsafeBytes { share in
             WireEdit.replacing(share, path: participantsPath) { _, participant in
-                let isMeant = String(decoding: participant, as: UTF8.self).contains(user)
-                return isMeant ? .replaced(WireEdit.removing(acceptedNumber, from: participant)) : .kept
+                guard String(decoding: participant, as: UTF8.self).contains(user) else { return .kept }
+                return WireEdit.removing(acceptedNumber, from: participant).withUnsafeBytes { invited in
+                    .replaced(WireEdit.removing(userNumber, from: invited))
+                }
             }
         }
     }

@@ -79,8 +79,8 @@ extension ServerLie {
             .news(.departed(userRecordID.recordName), of: shared))
     }
 
-    /// A participant of a share is invited, and has not come yet. The device takes nobody's keys for that; whom the app
-    /// removes has no key of what is saved afterwards.
+    /// A participant of a share is invited, and has not come yet: nobody knows which user it is. The device takes
+    /// nobody's keys for that; whom the app removes has no key of what is saved afterwards.
     ///
     /// - Parameter share: The share's record.
     public static func showsAsInvited(_ userRecordID: CKRecord.ID, in share: CKRecord.ID) -> ServerLie {
