@@ -63,7 +63,8 @@ package enum FileSystem {
     /// Puts a whole file in place, or nothing at all: written under a temporary name, synced, renamed, folder synced.
     ///
     /// A temporary file that a crash left behind has a name that ends in `.tmp`, and is replaced by the next attempt.
-    /// Callers must not replace the same path twice at a time.
+    /// Callers must not replace the same path twice at a time, be it from two processes: they would share the
+    /// temporary file, and one could put in place what the other has only half written.
     package static func atomicReplace(_ path: String, _ bytes: [UInt8], permissions: UInt32 = 0o600) throws(SystemError)
     {
         let temporary = path + ".tmp"

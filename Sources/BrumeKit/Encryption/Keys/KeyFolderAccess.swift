@@ -1,5 +1,6 @@
 internal import BrumeEncryption
 internal import BrumeLock
+internal import BrumeModel
 internal import BrumeSystem
 internal import Foundation
 
@@ -24,6 +25,10 @@ struct KeyFolderAccess: Sendable {
                 try await account.welcome()
             }
         guard let user = welcome.userRecordName else { throw .noAccount }
+        guard Names.isUserRecordName(user) else {
+            throw CKError(
+                .internalError, message: "the server names a user that there can't be; ask its operator what it runs")
+        }
         let (folder, stateFolder): (KeyFolder, String)
         do throws(ConfigurationProblem) {
             let scope = IdentityScope(
@@ -56,11 +61,13 @@ struct KeyFolderAccess: Sendable {
         let hasKeys = folder.isMade
         let file = TokenUserFile(
             stateFolder: stateFolder, place: folder.place, token: account.configuration.token ?? "", disk: disk)
-        let kept = try await use(folder) { () throws(KeyFolderProblem) in
-            if let kept = try file.load() { return .done(String?.some(kept)) }
+        let kept = try await use(folder) { () throws(KeyFolderProblem) -> KeyFolder.Attempt<String?> in
+            if let kept = try file.load() { return .done(kept) }
             guard hasKeys else { return .done(nil) }
-            try file.write(user)
-            return .done(user)
+            return switch try file.keep(user) {
+            case .done(let kept): .done(kept)
+            case .locked: .locked
+            }
         }
         guard let kept else { return }
         guard kept == user else { throw Self.otherUser(user, kept) }

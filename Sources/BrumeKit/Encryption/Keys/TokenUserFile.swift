@@ -53,15 +53,38 @@ struct TokenUserFile {
         }
     }
 
-    func write(_ user: String) throws(KeyFolderProblem) {
+    /// Keeps the user whose token it is, unless one is kept already: two processes may begin at the same time, and be
+    /// told different users.
+    ///
+    /// - Returns: The user who is kept now.
+    func keep(_ user: String) throws(KeyFolderProblem) -> KeyFolder.Attempt<String> {
+        guard let lock = try takeLock() else { return .locked }
+        defer { lock.release() }
+        if let kept = try load() { return .done(kept) }
         var writer = KeyFileWriter(kind: Self.kind, capacity: 128)
         writer.write(counted: Array(user.utf8))
         writer.finish(place: place)
         do throws(SystemError) {
-            try disk.makeFolders([FileSystem.directory(of: path)])
             try disk.replace(path, writer.bytes)
         } catch {
-            throw KeyFolderProblem("\(path) can't be written (\(error)); make room, or make it writable")
+            throw cannotWrite(error)
         }
+        return .done(user)
+    }
+
+    /// Nil: another process has it.
+    private func takeLock() throws(KeyFolderProblem) -> DirectoryLock? {
+        let folder = FileSystem.directory(of: path)
+        do throws(SystemError) {
+            try disk.makeFolders([folder])
+            return try DirectoryLock(directory: folder)
+        } catch {
+            if error.isExisting { return nil }
+            throw cannotWrite(error)
+        }
+    }
+
+    private func cannotWrite(_ error: SystemError) -> KeyFolderProblem {
+        KeyFolderProblem("\(path) can't be written (\(error)); make room, or make it writable")
     }
 }
