@@ -174,6 +174,10 @@ let package = Package(
 // BRUME_TESTS=BrumeStoreTests,BrumeServerTests builds the tests of these targets alone: what one works on is compiled
 // sooner.
 if let names = Context.environment["BRUME_TESTS"]?.split(separator: ",").map(String.init) {
+    let unknown = names.filter { name in !package.targets.contains { $0.type == .test && $0.name == name } }
+    guard unknown.isEmpty else {
+        fatalError("BRUME_TESTS has \(unknown), which are no test targets: write names of Tests/ with commas between")
+    }
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }
 
