@@ -60,6 +60,25 @@ struct OutlineTests {
         #expect(keys.count == 2)
     }
 
+    @Test("read no more of statements in the midst of a chain than their places and keys, and refuse others' and parts")
+    func midst() throws {
+        let (_, signed) = try Self.chain()
+        let (_, others) = try Self.chain()
+        let bytes = signed.prefix(4).map(\.bytes)
+        for wrong in [[bytes[0], bytes[2], bytes[3]], [bytes[0], others[1].bytes, bytes[2]], bytes + [bytes[2]]] {
+            #expect(throws: EncryptionRefusal.brokenChain) { try StatementKeys(kept: wrong) }
+            #expect(throws: EncryptionRefusal.brokenChain) { try StatementHead(kept: wrong) }
+        }
+        let whole = try #require(try StatementKeys(kept: bytes))
+        for count in bytes[1].indices {
+            let cut = [bytes[0], Array(bytes[1].prefix(count)), bytes[2], bytes[3]]
+            let keys = try? StatementKeys(kept: cut)
+            #expect(keys.map { $0.newestHash == whole.newestHash && $0.count == 4 } ?? true)
+            #expect((keys == nil) == ((try? StatementHead(kept: cut)) == nil))
+            if count < 240 { #expect(keys == nil) }
+        }
+    }
+
     @Test("are enough to check a ring's entries: with them they pass and fail as with the chains")
     func directory() throws {
         var house = try Household("_ann")

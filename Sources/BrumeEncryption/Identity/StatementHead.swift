@@ -26,21 +26,38 @@ package struct StatementHead: Hashable, Sendable {
 
     /// The head of an account's signed statements as they were kept, from the first on; nil for none.
     ///
-    /// - Throws: Where they are not as they were, in their order: keys and signatures are not checked again.
+    /// The first and the last are read whole, and of one between them its place and its keys: a request may go on
+    /// behind 32 chains of hundreds.
+    ///
+    /// - Throws: Where they are not in their order. Keys and signatures are not checked again.
     package init?(kept signed: some Sequence<[UInt8]>) throws(EncryptionRefusal) {
-        var head: StatementHead?
-        for bytes in signed {
-            let statement = try SignedStatement(bytes, checksKeys: false).statement
-            guard let last = head?.last else {
-                guard statement.number == 1 else { throw .brokenChain }
-                head = StatementHead(kept: statement)
-                continue
+        var iterator = signed.makeIterator()
+        guard let bytes = iterator.next() else { return nil }
+        let first = try SignedStatement(bytes, checksKeys: false).statement
+        guard first.number == 1 else { throw .brokenChain }
+        self.init(kept: first)
+        guard var kept = iterator.next() else { return }
+        var (keys, code, hash) = (first.keys, first.codeKey, InlineHash(first.hash))
+        while let next = iterator.next() {
+            let statement = try KeptStatement(kept)
+            guard Int(statement.number) == count + 1, hash == nil || hash == statement.previousHash else {
+                throw .brokenChain
             }
-            guard statement.stands(behind: last) else { throw .brokenChain }
-            head!.take(statement)
+            if !statement.names(keys) {
+                keys = statement.keys
+                usedKeys.formUnion([keys.signing, keys.box])
+            }
+            if !statement.names(code: code) {
+                code = statement.codeKey
+                usedCodes.insert(code)
+            }
+            (count, hash, kept) = (count + 1, nil, next)
         }
-        guard let head else { return nil }
-        self = head
+        let last = try SignedStatement(kept, checksKeys: false).statement
+        guard last.scope == first.scope, Int(last.number) == count + 1,
+            hash == nil || hash == InlineHash(last.previousHash)
+        else { throw .brokenChain }
+        take(last)
     }
 
     /// Takes in the next statement. A refused one leaves the head as it was.

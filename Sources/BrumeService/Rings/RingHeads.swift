@@ -9,8 +9,9 @@ internal import BrumeStore
 /// long as the database has these at that place: an entry or a statement behind them, a zone that went or was made
 /// again, a reset and a database that was loaded anew put others there.
 ///
-/// It takes at most 200 KB for 1,024 statements, some 5 MB for 10,000 rings with the longest names, some 3 MB for the
-/// members of shared ones, and 13 MB for statements of these, counted with the database, and goes with it.
+/// It takes at most 200 KB for 1,024 statements, some 5 MB for 10,000 rings with the longest names, some 13 MB for the
+/// members of shared ones, half more during a request, and 13 MB for statements of these, counted with the database,
+/// and goes with it.
 struct RingHeads {
     /// What a save may be encrypted with.
     enum State: Equatable {
@@ -20,6 +21,8 @@ struct RingHeads {
         case due
         /// The number of the newest key, and the hash of the entry that brought it.
         case newest(UInt32, entryHash: [UInt8])
+        /// The request has had too many members looked at before: it is not known.
+        case tooCostly
     }
 
     private struct Head {
@@ -57,6 +60,8 @@ struct RingHeads {
         /// are as many.
         var trees: [EncryptedHeader.TreeID: Tree]?
         var approximateBytes = RingHeads.zoneBytes
+        /// How many members other than the owner its heads have.
+        var memberCount: Int
     }
 
     private var zones: [UInt64: Zone] = [:]
@@ -66,8 +71,13 @@ struct RingHeads {
     var userKeys = RingUserKeys()
     /// How often others changed which of their keys these are.
     var selections = RingSelections()
-    /// How many members other than the owner were read. When there are too many, all rings are read anew.
+    /// How many members other than the owner the heads have. A request begins by forgetting some where there are too
+    /// many.
     private var memberCount = 0
+    /// What the request has cost so far, but for statements: a step for each look at a member, and for each member of
+    /// an entry that was read.
+    private var steps = 0
+    private var statementsBefore = 0
     /// How often something was read: for tests.
     private(set) var testOnly_readCount = 0
     /// What is not looked at: for tests.
@@ -82,7 +92,26 @@ struct RingHeads {
     private static let zoneBytes = 1_024
     private static let treeBytes = 256
     private static let memberBytes = 200
-    private static let membersMax = 16_384
+    /// Twice as many as one request looks at: the same saves read no ring again.
+    private static let membersMax = 65_536
+
+    /// Begins a request, which reads all of a ring's members once at the most: what it has read stays known as long as
+    /// it lasts.
+    mutating func beginRequest() {
+        (steps, statementsBefore) = (0, userKeys.readCount)
+        makeRoom()
+    }
+
+    /// Forgets heads where they have too many members, one zone's after the other.
+    private mutating func makeRoom() {
+        if memberCount <= Self.membersMax { return }
+        // The ids of trees are kept: a hash each.
+        for zone in Array(zones.keys) where memberCount > Self.membersMax { forgetTreeHeads(of: zone) }
+        for zone in Array(zones.keys) where memberCount > Self.membersMax { forget(zone) }
+    }
+
+    /// Whether a request has cost as much as one may.
+    var isTooCostly: Bool { steps + userKeys.readCount - statementsBefore >= Limits.ringStepsPerRequest }
 
     /// Which keys a value or a stamp in a zone may be of.
     ///
@@ -93,6 +122,7 @@ struct RingHeads {
     mutating func state(
         for header: EncryptedHeader, inZone zone: UInt64, of database: Database, mayLearn: (_ root: String) -> Bool
     ) throws(EncryptionRefusal) -> State {
+        if isTooCostly { return .tooCostly }
         guard try prepare(zone, of: database.rings) else { return .none }
         let head: Head
         var root = ""
@@ -110,6 +140,8 @@ struct RingHeads {
         let isNewest = try keys(of: database.statements)?.areNewest(ofStatement: head.ownerStatementHash) ?? false
         guard isNewest else { return .due }
         for member in head.others where !testOnly_weaknesses.contains(.ignoresMembers) {
+            if isTooCostly { return .tooCostly }
+            steps += 1
             // Users come to a share and leave it while the entry stays.
             guard database.takesPart(member.user, inRing: root, ofZone: zone),
                 try userKeys.areNewest(
@@ -233,26 +265,44 @@ struct RingHeads {
     private mutating func prepare(_ zone: UInt64, of rings: ZoneRings) throws(EncryptionRefusal) -> Bool {
         let ring = rings.ring(ofZone: zone, root: "")
         guard let first = ring[1], let last = ring[ring.last] else { return false }
-        if memberCount > Self.membersMax { (zones, zonesBytes, memberCount) = ([:], 0, 0) }
         if zones[zone]?.first.isSame(as: first) == true {
             if !zones[zone]!.head.entry.isSame(as: last) {
-                zones[zone]!.head = Head(try read(last), of: last)
+                let head = Head(try read(last), of: last)
+                noteMembers(head.others.count - zones[zone]!.head.others.count, ofZone: zone)
+                zones[zone]!.head = head
             }
             return true
         }
         forget(zone)
+        makeRoom()
         let outline = try read(last)
         if zones.count >= rings.zoneCount {
             for gone in zones.keys.filter({ !rings.hasRings(ofZone: $0) }) { forget(gone) }
         }
-        zones[zone] = Zone(first: first, place: outline.ring.place, head: Head(outline, of: last))
+        zones[zone] = Zone(
+            first: first, place: outline.ring.place, head: Head(outline, of: last), memberCount: 0)
+        noteMembers(outline.others.count, ofZone: zone)
         zonesBytes += Self.zoneBytes
         return true
     }
 
+    private mutating func noteMembers(_ count: Int, ofZone zone: UInt64) {
+        zones[zone]!.memberCount += count
+        memberCount += count
+    }
+
     private mutating func forget(_ zone: UInt64) {
-        if let gone = zones.removeValue(forKey: zone) { zonesBytes -= gone.approximateBytes }
+        if let gone = zones.removeValue(forKey: zone) {
+            zonesBytes -= gone.approximateBytes
+            memberCount -= gone.memberCount
+        }
         userKeys.forget(zone: zone)
+    }
+
+    private mutating func forgetTreeHeads(of zone: UInt64) {
+        guard let trees = zones[zone]!.trees else { return }
+        zones[zone]!.trees = trees.mapValues { Tree(root: $0.root, firstZoneKeyNumber: $0.firstZoneKeyNumber) }
+        noteMembers(zones[zone]!.head.others.count - zones[zone]!.memberCount, ofZone: zone)
     }
 
     /// Knows which trees have a ring in a zone: a hash for each that is new, and no entry is read.
@@ -280,6 +330,7 @@ struct RingHeads {
         guard let last = ring[ring.last] else { return nil }
         if let known = zones[zone]!.trees![id]!.head, known.entry.isSame(as: last) { return known }
         let head = Head(try read(last), of: last)
+        noteMembers(head.others.count - (zones[zone]!.trees![id]!.head?.others.count ?? 0), ofZone: zone)
         zones[zone]!.trees![id]!.head = head
         return head
     }
@@ -301,7 +352,7 @@ struct RingHeads {
     private mutating func read(_ entry: SharedBytes) throws(EncryptionRefusal) -> RingOutline {
         testOnly_readCount += 1
         let outline = try RingOutline(kept: entry.array)
-        memberCount += outline.others.count
+        steps += outline.others.count
         return outline
     }
 }

@@ -6,7 +6,9 @@ internal import BrumeStore
 /// read on from where it ended.
 ///
 /// It takes at most ``statementsMax`` times 200 bytes, counted with the database, and goes with it. One zone alone
-/// can't have as many statements: ``Limits/ringStatementBytesPerZone`` has room for some 45,000 of the smallest.
+/// can't have as many statements: ``Limits/ringStatementBytesPerZone`` has room for some 45,000 of the smallest. Where
+/// there are more, other zones are forgotten, one after the other: what a request has read stays known while it looks
+/// at the same zone.
 struct RingUserKeys {
     private struct Known {
         var chains: [StatementKeys] = []
@@ -17,6 +19,8 @@ struct RingUserKeys {
 
     private var zones: [UInt64: [String: Known]] = [:]
     private var statementCount = 0
+    /// How many statements were read, each time that one was.
+    private(set) var readCount = 0
 
     static let statementsMax = 65_536
 
@@ -56,21 +60,33 @@ struct RingUserKeys {
                 && former.last?.isSame(as: statements.all[former.count - 1].bytes) == true
             if isBeginning { known = former }
         }
-        for kept in statements.all[known.count...] {
-            let bytes = kept.bytes.array
-            if Int(kept.chain) == known.chains.count + 1 {
-                guard let keys = try StatementKeys(kept: [bytes]) else { throw .damaged }
-                guard keys.scope.account == user else { throw .brokenChain }
-                known.chains.append(keys)
-            } else {
-                try known.chains[Int(kept.chain) - 1].append(kept: bytes)
+        readCount += statements.all.count - known.count
+        if known.count == 0 {
+            for chain in 1...statements.chainCount {
+                known.chains.append(try Self.keys(of: statements.chain(chain), user))
+            }
+        } else {
+            for kept in statements.all[known.count...] {
+                if Int(kept.chain) == known.chains.count + 1 {
+                    known.chains.append(try Self.keys(of: [kept.bytes], user))
+                } else {
+                    try known.chains[Int(kept.chain) - 1].append(kept: kept.bytes.array)
+                }
             }
         }
         (known.count, known.last) = (statements.all.count, last)
-        if statementCount + known.count > Self.statementsMax { (zones, statementCount) = ([:], 0) }
+        while statementCount + known.count > Self.statementsMax, let other = zones.keys.first(where: { $0 != zone }) {
+            forget(zone: other)
+        }
         zones[zone, default: [:]][user] = known
         statementCount += known.count
         return known.chains
+    }
+
+    private static func keys(of chain: [SharedBytes], _ user: String) throws(EncryptionRefusal) -> StatementKeys {
+        guard let keys = try StatementKeys(kept: chain.lazy.map(\.array)) else { throw .damaged }
+        guard keys.scope.account == user else { throw .brokenChain }
+        return keys
     }
 
     private mutating func forget(_ user: String, _ zone: UInt64) {

@@ -12,12 +12,15 @@ extension Shard {
     ///
     /// A save without any costs a look at what its decoder noted; one with them what ``RingHeads`` looks up, for each
     /// tree that follows on another, and for a zone's assets once.
+    ///
+    /// - Throws: `limitExceeded` where the trees that the values name have too many members.
     func keyRefusals(
         of request: ModifyRecordsRequest<CheckedFields>, in loaded: LoadedDatabase, caller: Caller
-    ) -> KeyRefusals {
+    ) throws(ServiceError) -> KeyRefusals {
         var refusals = KeyRefusals()
         // A public database takes nothing that is encrypted.
         guard loaded.database.id.scope == .private else { return refusals }
+        loaded.ringHeads.beginRequest()
         for place in request.zones.indices {
             let allSaves = request.zones[place].saves
             // Read in place: a copy of a save would retain each of its parts.
@@ -40,10 +43,15 @@ extension Shard {
                 } catch {
                     refusals.refuse(item, ofZone: place, error)
                 }
+                if check!.isTooCostly { throw Self.tooManyMembers }
             }
         }
         return refusals
     }
+
+    private static let tooManyMembers = ServiceError(
+        .limitExceeded,
+        "the encrypted values name trees whose rings have too many members together; send them in several requests")
 
     /// Why a zone takes no plain asset from a caller; nil where it does, or does not exist for them.
     ///
@@ -76,6 +84,8 @@ private struct KeyCheck {
     private let caller: Caller
     /// Nil where the zone does not exist for the caller: then they are told that.
     private let incarnation: UInt64?
+    /// Whether something was not looked at, since the request had cost too much before.
+    private(set) var isTooCostly = false
     /// What was found of the zone's own ring.
     private var privateState: RingHeads.State?
     /// What was found last of a shared tree: mostly all values are of one.
@@ -149,12 +159,15 @@ private struct KeyCheck {
             if header.isShared {
                 last = (header.treeID, state)
                 // A request may name any number of trees that don't exist, which are looked up at no cost.
-                if state != .none { treeStates[header.treeID] = state }
+                if state != .none, state != .tooCostly { treeStates[header.treeID] = state }
             } else {
                 privateState = state
             }
         }
         switch state {
+        case .tooCostly:
+            isTooCostly = true
+            return nil
         case .none: return Self.hasNoRing
         case .due: return Self.isDue
         case .newest(let number, let entryHash):

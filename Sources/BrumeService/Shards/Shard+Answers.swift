@@ -133,7 +133,7 @@ extension Shard {
             mayUseIndexReserve: loaded.hasSeveralWriters && loaded.indexDebts.hasLittle(share.key),
             grants: grants(of: request, in: loaded, identity: identity),
             takenNames: request.database == .shared ? takenNames(for: identity) : .unlimited,
-            keyRefusals: keyRefusals(of: request, in: loaded, caller: caller))
+            keyRefusals: try keyRefusals(of: request, in: loaded, caller: caller))
         if request.database == .shared { noteTakenNames(in: decision.answer, told: identity) }
         figures.modified(decision.answer)
         return try commit(

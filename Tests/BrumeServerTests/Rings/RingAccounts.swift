@@ -47,6 +47,9 @@ struct RingAccounts {
         statements.add(identity.chain)
     }
 
+    /// Has the devices know statements of somebody who is none of these accounts.
+    mutating func meet(_ statements: [Statement]) { self.statements.add(StatementChain(kept: statements)) }
+
     func newestHash(of peer: FramePeer) -> [UInt8] { self[peer].statement.hash }
 
     // MARK: Rings
