@@ -54,6 +54,7 @@ enum BackupFormat {
         if let file = name.inFolder(JournalFormat.folder) { return JournalFormat.segmentNumber(ofFile: file) != nil }
         if let file = name.inFolder(SnapshotFormat.folder) { return SnapshotFormat.isFileName(file) }
         if let file = name.inFolder(SchemaFile.folder) { return SchemaFile.isFileName(file) }
+        if let file = name.inFolder(AuditFile.folder) { return AuditFile.isFileName(file) }
         return BlobFiles.isPath(name)
     }
 

@@ -91,6 +91,7 @@ package struct FolderCopy: Sendable {
             // After the data: a schema that knows more than the data use does no harm.
             paths += try disk.list(SchemaFile.folder).filter { SchemaFile.isFileName($0) }
                 .map { SchemaFile.folder + "/" + $0 }
+            paths += try AuditFile.list(on: disk).map(\.path)
             paths += others.filter(names.contains)
             var items: [Item] = []
             for path in paths { items.append(Item(path: path, byteCount: try FolderCopy.size(of: path, on: disk))) }
@@ -124,6 +125,7 @@ package struct FolderCopy: Sendable {
             try target.makeDirectory(JournalFormat.folder)
             try target.makeDirectory(SnapshotFormat.folder)
             try target.makeDirectory(SchemaFile.folder)
+            try target.makeDirectory(AuditFile.folder)
             var done: UInt64 = 0
             for item in items {
                 try copy(item.path, to: target) { count in
@@ -142,7 +144,7 @@ package struct FolderCopy: Sendable {
                     creatingOn: target,
                     options: JournalWriter.Options(salt: salt, segmentBytes: FolderCopy.emptyJournalBytes))
             }
-            for folder in [JournalFormat.folder, SnapshotFormat.folder, SchemaFile.folder, ""] {
+            for folder in [JournalFormat.folder, SnapshotFormat.folder, SchemaFile.folder, AuditFile.folder, ""] {
                 try target.syncDirectory(folder)
             }
             if var manifest {

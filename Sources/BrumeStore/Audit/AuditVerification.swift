@@ -1,0 +1,85 @@
+/// Reads the whole audit log of a folder, entry by entry, and says where its chain is broken.
+///
+/// It may be read while a server writes: what stands behind the last whole line is left out.
+package struct AuditVerification: Sendable {
+    /// What is wrong at a line of a file.
+    package struct Problem: Equatable, Sendable, CustomStringConvertible {
+        package let path: String
+        /// From 1 on.
+        package let line: Int
+        package let text: String
+
+        package var description: String { "\(path), line \(line): \(text)" }
+    }
+
+    /// The number of the first entry that there is, and of the last; nil for an empty log. Older ones have gone, where
+    /// the first is not 1.
+    package private(set) var numbers: ClosedRange<UInt64>?
+    /// The hash of the last line.
+    package private(set) var lastHash = AuditEntry.noHash
+    /// The first problems.
+    package private(set) var problems: [Problem] = []
+    package private(set) var problemCount = 0
+    /// Whether a line has the hash that was looked for.
+    package private(set) var hasExpectedHash = false
+    /// Acts of which no end is noted: the server ended meanwhile, or they are under way.
+    package private(set) var openActs: Set<UInt64> = []
+    /// Where files end in an entry that was not finished: whoever wrote it did not go on to act. It is no problem.
+    package private(set) var unfinished: [Problem] = []
+
+    private static let problemsMax = 20
+
+    /// - Parameters:
+    ///   - hash: The hash that the last line once had, as was noted elsewhere.
+    ///   - visit: Called with each entry that can be read, and the hash of its line.
+    package init(
+        of disk: any Disk, expecting hash: [UInt8]? = nil,
+        visit: (AuditEntry, _ hash: [UInt8]) -> Void = { _, _ in }
+    ) throws(DiskError) {
+        for (first, path) in try AuditFile.list(on: disk) {
+            let lines: AuditLines
+            do throws(DiskError) {
+                lines = try AuditLines(path, on: disk)
+            } catch {
+                // The oldest goes when a server begins a file.
+                if error.isMissing, numbers == nil { continue }
+                throw error
+            }
+            if let last = numbers?.upperBound, !lines.whole.isEmpty, first != last + 1 {
+                note(path, 1, "entries are missing: the last one before has the number \(last)")
+            }
+            for (index, bytes) in lines.whole.enumerated() {
+                let line = Array(bytes)
+                check(line, number: first + UInt64(index), path, index + 1, disk)
+                if lastHash == hash { hasExpectedHash = true }
+                if let entry = AuditEntry(line: line) { visit(entry, lastHash) }
+            }
+            if let line = lines.unfinishedLine, unfinished.count < Self.problemsMax {
+                unfinished.append(Problem(path: path, line: line, text: "an entry was begun, and not finished"))
+            }
+        }
+    }
+
+    private mutating func check(_ line: [UInt8], number: UInt64, _ path: String, _ place: Int, _ disk: any Disk) {
+        let former = lastHash
+        let isFirst = numbers == nil
+        lastHash = disk.sha256(line)
+        numbers = (numbers?.lowerBound ?? number)...number
+        guard let entry = AuditEntry(line: line) else { return note(path, place, "this is no entry") }
+        if entry.number != number {
+            note(path, place, "the entry has the number \(entry.number), and \(number) by its place")
+        }
+        if isFirst ? number == 1 && entry.previous != AuditEntry.noHash : entry.previous != former {
+            note(path, place, "the line before is not what it was, or another one was there")
+        }
+        switch entry.event {
+        case .began: openActs.insert(entry.number)
+        case .ended(let number, _): openActs.remove(number)
+        }
+    }
+
+    private mutating func note(_ path: String, _ line: Int, _ text: String) {
+        problemCount += 1
+        if problems.count < Self.problemsMax { problems.append(Problem(path: path, line: line, text: text)) }
+    }
+}
