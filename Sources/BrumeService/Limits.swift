@@ -174,6 +174,9 @@ package enum ServiceLimits {
     /// Accounts in one answer to the operator: at some 400 bytes each, a frame would hold ten times as many.
     package static let accountsPerPage = 1_000
 
+    /// Characters of an account's or a role's name in the audit log, which is written before the name is looked at.
+    static let auditTargetScalars = 300
+
     /// Containers in one answer to the operator: of each, two databases are looked for, on the loops and on the disk.
     static let containersPerPage = 100
 

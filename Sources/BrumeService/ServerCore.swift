@@ -21,6 +21,8 @@ package final class ServerCore: @unchecked Sendable {
     package let logs: any CommitLogs
     /// Where the contents of assets lie; nil for a server that keeps none.
     package let blobs: (any BlobStore)?
+    /// What operators did; nil for a server that keeps no note of it.
+    let audit: (any AuditLog)?
     let startedNanoseconds: UInt64
     package private(set) var shards: [Shard] = []
     /// The ways in. Set before the loops run.
@@ -58,7 +60,7 @@ package final class ServerCore: @unchecked Sendable {
 
     package init(
         configuration: ServiceConfiguration, catalog: any Catalog, logs: any CommitLogs,
-        blobs: (any BlobStore)?, startedNanoseconds: UInt64
+        blobs: (any BlobStore)?, audit: (any AuditLog)? = nil, startedNanoseconds: UInt64
     ) throws(StoreError) {
         self.configuration = configuration
         self.catalog = catalog
@@ -66,6 +68,7 @@ package final class ServerCore: @unchecked Sendable {
         accounts = catalog.accounts
         self.logs = logs
         self.blobs = blobs
+        self.audit = audit
         self.startedNanoseconds = startedNanoseconds
         let containersWithData = try logs.containers()
         containersAtStart = containersWithData.sorted()

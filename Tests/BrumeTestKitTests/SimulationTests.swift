@@ -30,7 +30,8 @@ struct SimulationTests {
             total.statementsKept > 10 && total.statementsReplaced > 0 && total.statementPages > 40, "\(total.figures)")
         #expect(total.ringEntriesKept > 20 && total.ringPages > 50, "\(total.figures)")
         #expect(total.ringsJoined > 3 && total.joinsRefused > 0 && total.ringGuestsTakenIn > 0, "\(total.figures)")
-        #expect(total.misplacedPages > 10 && total.misplacedRecords > 0 && total.ringRootsFound > 0, "\(total.figures)")
+        // That some of these pages have records the promise to hide none shows, when it is broken.
+        #expect(total.misplacedPages > 10 && total.ringRootsFound > 0, "\(total.figures)")
         #expect(total.encryptedChecked > 30 && total.keysRefused > 20, "\(total.figures)")
         #expect(total.encryptedAssetHolders > 2 && total.plainAssetsRefused > 2, "\(total.figures)")
         #expect(total.enrolmentMessages > 50 && total.enrolmentsShown > 50, "\(total.figures)")
@@ -130,6 +131,7 @@ extension BrokenPromise {
             case .ignoresTags: ["I6"]
             case .showsOthersMatches: ["I7"]
             case .keepsRevokedSessions: ["I7", "I18"]
+            case .actsWithoutNote: ["I20"]
             case .showsOldEnrolments: ["I18"]
             case .miscountsDeletions: ["I9"]
             case .keepsAllHistory, .keepsAllEvents, .keepsSegments, .keepsEndedServers: ["I10"]

@@ -1,5 +1,6 @@
 package import BrumeModel
 package import BrumeProtocol
+internal import Foundation
 
 /// Requests as values, for tools that want neither records as objects nor a session that is shared.
 ///
@@ -96,7 +97,10 @@ extension ClientSession {
         _ method: Method, effect: UnaryCall.Effect, _ encode: (MessageCoder) -> [UInt8],
         _ decode: (MessageCoder, UnsafeRawBufferPointer) throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
-        let call = UnaryCall(method: method, payload: CoderPool.with { encode($0) }, effect: effect, requestID: "")
+        // The audit log names an operator's request.
+        let call = UnaryCall(
+            method: method, payload: CoderPool.with { encode($0) }, effect: effect,
+            requestID: method.isOfOperator ? UUID().uuidString : "")
         let payload = try await unary(call, timeoutNanoseconds: ClientSession.defaultTimeoutNanoseconds)
         return try CoderPool.with { (coder) throws(ServiceError) in
             try payload.decoded { (bytes) throws(ServiceError) in try decode(coder, bytes) }

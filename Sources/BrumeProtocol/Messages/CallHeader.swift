@@ -55,6 +55,9 @@ package struct Method: RawRepresentable, Hashable, Sendable {
     package static let adminQuota = Method(rawValue: 272)
     package static let adminListContainers = Method(rawValue: 273)
     package static let adminHandles = Method(rawValue: 274)
+
+    /// Whether it belongs to the Admin service, whose numbers begin at 256.
+    package var isOfOperator: Bool { rawValue >= Self.adminAddAccount.rawValue }
 }
 
 /// Opens a call.

@@ -138,6 +138,9 @@ package struct ServerConnectionStateMachine {
         return .none
     }
 
+    /// The id that the client gave an open call; empty for none.
+    package func requestID(ofStream stream: UInt32) -> String { index(of: stream).map { streams[$0].requestID } ?? "" }
+
     /// The index of an open call. Searches from the end: most frames are about the newest calls.
     private func index(of stream: UInt32) -> Int? {
         var index = streams.count - 1

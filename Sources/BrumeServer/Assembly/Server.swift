@@ -243,7 +243,7 @@ package final class Server: @unchecked Sendable {
         name: String, email: String, id: [UInt8]? = nil
     ) throws(AccountError) -> (account: Account, token: String) {
         let (account, token) = try accounts.add(
-            name: name, email: email, nowMilliseconds: Self.wallClockMilliseconds(), id: id)
+            name: name, email: email, nowMilliseconds: SystemClock.nowMilliseconds, id: id)
         return (view(account), token)
     }
 
@@ -391,12 +391,6 @@ package final class Server: @unchecked Sendable {
 
     private static func randomNumber<Number: FixedWidthInteger>() -> Number {
         SecureRandom.bytes(MemoryLayout<Number>.size).reduce(0) { $0 << 8 | Number($1) }
-    }
-
-    private static func wallClockMilliseconds() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 }
 

@@ -39,19 +39,23 @@ struct ServerAssembly {
         let blobs = FolderBlobStore(
             on: disk, threads: DiskThreads(count: blobThreadCount), space: space,
             keptUploadSeconds: configuration.keptUploadSeconds, nowNanoseconds: nowNanoseconds, failStop: failStop)
+        let audit = try FolderAuditLog(
+            on: disk, log: configuration.log,
+            nowMilliseconds: { [admin = loops.admin] in admin.wallClockMilliseconds }, failStop: failStop)
         let assembly = try ServerAssembly(
             of: journal, catalog: FolderCatalog(secrets: secrets, accounts: accounts, schemas: schemas),
-            configuration: configuration, loops: loops, blobs: blobs, spinner: spinner,
+            configuration: configuration, loops: loops, blobs: blobs, audit: audit, spinner: spinner,
             startedNanoseconds: startedNanoseconds)
         return (assembly, journal)
     }
 
     init(
         of logs: any CommitLogs, catalog: any Catalog, configuration: ServerConfiguration, loops: ServerLoops,
-        blobs: FolderBlobStore? = nil, spinner: Spinner = Spinner(), startedNanoseconds: UInt64
+        blobs: FolderBlobStore? = nil, audit: (any AuditLog)? = nil, spinner: Spinner = Spinner(),
+        startedNanoseconds: UInt64
     ) throws(StoreError) {
         let core = try ServerCore(
-            configuration: configuration.service, catalog: catalog, logs: logs, blobs: blobs,
+            configuration: configuration.service, catalog: catalog, logs: logs, blobs: blobs, audit: audit,
             startedNanoseconds: startedNanoseconds)
         self.core = core
         blobThreads = blobs?.threads

@@ -258,11 +258,24 @@ package final class StepwiseServer {
     /// Makes all tokens of an account invalid and closes its sessions, as the operator's request does. `done` is called
     /// when no loop has such a session any more, or with false when the disk has not taken it.
     ///
-    /// - Parameter testOnly_keepsSessions: Leaves out the half that closes sessions.
+    /// - Parameters:
+    ///   - testOnly_keepsSessions: Leaves out the half that closes sessions.
+    ///   - testOnly_isUnaudited: Leaves out the note in the audit log.
     package func revokeTokens(
-        ofAccount name: String, testOnly_keepsSessions: Bool = false, done: @escaping @Sendable (Bool) -> Void
+        ofAccount name: String, testOnly_keepsSessions: Bool = false, testOnly_isUnaudited: Bool = false,
+        done: @escaping @Sendable (Bool) -> Void
     ) {
         core.adminLoop.execute { [core] in
+            guard testOnly_keepsSessions || testOnly_isUnaudited else {
+                return core.performAudited(
+                    .revokeTokens(name: name), from: OperatorOrigin(peer: "the simulated operator", request: ""),
+                    identity: Identity(
+                        role: .admin, container: "", environment: .production,
+                        deviceID: [UInt8](repeating: 0, count: 16), clientVersion: "")
+                ) { outcome in
+                    if case .success = outcome { done(true) } else { done(false) }
+                }
+            }
             core.catalog.change(.revokeTokens(name: name)) { result in
                 guard case .success(let effect) = result else { return done(false) }
                 if testOnly_keepsSessions { return done(true) }

@@ -47,8 +47,3 @@ extension AdminRequest {
         }
     }
 }
-
-extension Method {
-    /// Whether it belongs to the Admin service, whose numbers begin at 256.
-    var isOfOperator: Bool { rawValue >= Self.adminAddAccount.rawValue }
-}

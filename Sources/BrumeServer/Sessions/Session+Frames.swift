@@ -150,7 +150,9 @@ extension Session {
             case _ where method.isOfOperator:
                 // A client that is not the operator is told so before its message is read.
                 if let problem = Authorisation.problemWithAdministration(by: identity) { throw problem }
-                shard.perform(try AdminRequest(method, payload, coder: table.coder), to: responder)
+                let origin = OperatorOrigin(
+                    peer: connection.peerAddress, request: machine.requestID(ofStream: stream))
+                shard.perform(try AdminRequest(method, payload, coder: table.coder), from: origin, to: responder)
             default:
                 shard.perform(
                     try DataRequest(method, payload, coder: table.coder), byteCount: payload.count, to: responder)

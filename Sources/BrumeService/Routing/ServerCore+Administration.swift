@@ -5,11 +5,36 @@ internal import BrumeSystem
 /// The operator's requests. Their work may wait for the disk, so it runs on a loop of its own.
 extension ServerCore {
     /// Works on the admin loop, and answers on the client's.
-    func administer(_ request: AdminRequest, to responder: Responder, on loop: EventLoop) {
+    func administer(
+        _ request: AdminRequest, from origin: OperatorOrigin, to responder: Responder, on loop: EventLoop
+    ) {
         let identity = responder.client.identity
         adminLoop.execute { [self] in
-            perform(request, identity: identity) { outcome in
+            performAudited(request, from: origin, identity: identity) { outcome in
                 loop.execute { responder.finish(outcome.map { .administration($0) }) }
+            }
+        }
+    }
+
+    /// Performs a request that the audit log has a note of, on the disk, before it begins, and once more when it has
+    /// ended. On the admin loop.
+    package func performAudited(
+        _ request: AdminRequest, from origin: OperatorOrigin, identity: Identity,
+        _ give: @escaping @Sendable (AdminOutcome) -> Void
+    ) {
+        guard let audit, let act = request.act(container: identity.container, identity.environment) else {
+            return perform(request, identity: identity, give)
+        }
+        let number: UInt64
+        do throws(ServiceError) {
+            number = try audit.begin(act, from: origin)
+        } catch {
+            return give(.failure(error))
+        }
+        perform(request, identity: identity) { [self] outcome in
+            adminLoop.execute {
+                if case .failure(let error) = outcome { audit.end(number, error) } else { audit.end(number, nil) }
+                give(outcome)
             }
         }
     }
@@ -97,7 +122,7 @@ extension ServerCore {
         secrets.view(account, container: container, environment: environment)
     }
 
-    static func serviceError(_ error: AccountError) -> ServiceError {
+    package static func serviceError(_ error: AccountError) -> ServiceError {
         switch error.code {
         case .unknown: ServiceError(.unknownItem, error.message)
         case .exists, .inUse: ServiceError(.serverRejectedRequest, error.message)

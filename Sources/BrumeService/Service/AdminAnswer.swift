@@ -23,4 +23,4 @@ package enum AdminAnswer: Sendable {
 }
 
 /// What came of a request of the operator.
-typealias AdminOutcome = Result<AdminAnswer, ServiceError>
+package typealias AdminOutcome = Result<AdminAnswer, ServiceError>

@@ -1,4 +1,4 @@
-internal import BrumeModel
+package import BrumeModel
 
 /// The identity of a client, as its claim proved it. It never changes.
 ///
@@ -37,7 +37,7 @@ package final class Identity: Sendable {
     let publicPlacement: Placement
     let privatePlacement: Placement?
 
-    init(
+    package init(
         role: Role, container: String, environment: Environment, userRecordName: String = "", deviceID: [UInt8],
         clientVersion: String, tokenHash: [UInt8] = [], storage: AccountStorage? = nil, isTeacher: Bool = true,
         newContainerOf account: [UInt8]? = nil

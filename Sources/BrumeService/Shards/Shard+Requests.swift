@@ -15,12 +15,12 @@ extension Shard {
     }
 
     /// Does what the operator asks for.
-    package func perform(_ request: AdminRequest, to responder: Responder) {
+    package func perform(_ request: AdminRequest, from origin: OperatorOrigin, to responder: Responder) {
         if let problem = Authorisation.problemWithAdministration(by: responder.client.identity) {
             return responder.refuse(problem)
         }
         if case .figures = request { return collectAllFigures(to: responder) }
-        server.administer(request, to: responder, on: loop)
+        server.administer(request, from: origin, to: responder, on: loop)
     }
 
     /// Says how the server is.

@@ -89,7 +89,7 @@ package final class EventLoop: @unchecked Sendable {
         self.name = name
         poller = try Poller()
         buffers = TransferBuffers()
-        (current.nanoseconds, current.wallMilliseconds) = (MonotonicClock.nowNanoseconds, EventLoop.readWallClock())
+        (current.nanoseconds, current.wallMilliseconds) = (MonotonicClock.nowNanoseconds, SystemClock.nowMilliseconds)
     }
 
     // MARK: Any thread
@@ -228,7 +228,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func readClocks() {
-        (current.nanoseconds, current.wallMilliseconds) = (MonotonicClock.nowNanoseconds, EventLoop.readWallClock())
+        (current.nanoseconds, current.wallMilliseconds) = (MonotonicClock.nowNanoseconds, SystemClock.nowMilliseconds)
         clockIsFresh = true
     }
 
@@ -337,12 +337,4 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Calls `handler.turnContinuing()` early in the next turn, which begins without sleep.
     func continueNextTurn(_ handler: any LoopHandler) { continuing.append(handler) }
-
-    // MARK: Clocks
-
-    private static func readWallClock() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
 }

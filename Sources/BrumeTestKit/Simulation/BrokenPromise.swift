@@ -83,4 +83,6 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case showsOldEnrolments
     /// Sessions of a revoked token go on.
     case keepsRevokedSessions
+    /// An operator's act is in no audit log.
+    case actsWithoutNote
 }

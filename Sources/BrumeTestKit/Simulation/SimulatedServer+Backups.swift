@@ -105,6 +105,7 @@ extension SimulatedServer {
         // The operator puts back the accounts as they are: tokens that were revoked since the backup stay revoked.
         target.replace(AccountFile.path, with: disk.contents(of: AccountFile.path))
         disk = target
+        forgetActs()
         simulation.report.restores += 1
         simulation.restored(backup.databases)
         simulation.trace.note("restored")
@@ -132,9 +133,11 @@ extension SimulatedServer {
         simulation.tokenIsRevoked(account)
         process?.revokeTokens(
             ofAccount: simulation.accounts[account].name,
-            testOnly_keepsSessions: simulation.options.brokenPromise == .keepsRevokedSessions
+            testOnly_keepsSessions: simulation.options.brokenPromise == .keepsRevokedSessions,
+            testOnly_isUnaudited: simulation.options.brokenPromise == .actsWithoutNote
         ) { [self] isRevoked in
             guard isRevoked else { return simulation.say("the tokens of an account can't be revoked") }
+            if simulation.options.brokenPromise != .keepsRevokedSessions { doneActs += 1 }
             // From here on nothing more reaches a device that came with the old token.
             simulation.report.revocations += 1
             simulation.revocationIsDone(account)

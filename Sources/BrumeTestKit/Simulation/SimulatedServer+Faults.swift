@@ -45,8 +45,8 @@ extension SimulatedServer {
     /// Flips a bit of some file while the server is down.
     func flipSomething() -> FlippedBit? {
         let oneIn = simulation.options.flipOneIn
-        // A start does not read the contents of assets.
-        let paths = disk.paths.filter { !$0.hasPrefix("assets/") }
+        // A start reads neither the contents of assets nor what operators did.
+        let paths = disk.paths.filter { !$0.hasPrefix("assets/") && !$0.hasPrefix("audit/") }
         guard oneIn > 0, generator.oneIn(oneIn), !paths.isEmpty else { return nil }
         let path = generator.pick(paths)
         let bytes = disk.contents(of: path)!

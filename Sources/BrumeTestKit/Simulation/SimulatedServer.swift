@@ -33,6 +33,8 @@ final class SimulatedServer: @unchecked Sendable {
     var fullUntilNanoseconds: UInt64 = 0
     /// The backups that were made, the newest last.
     var backups: [SimulatedBackup] = []
+    /// Acts of operators that the server has said are done.
+    var doneActs = 0
     /// Copies of the folder that are being made.
     var copiesUnderWay = 0
     /// Counts power cuts and restores: a copy of the folder that is under way then is lost.
@@ -102,6 +104,7 @@ final class SimulatedServer: @unchecked Sendable {
             }
             return refused(flip, error)
         }
+        if let problem = auditProblem() { return simulation.violated(problem) }
         if let flip, flip.hasMeaning {
             return simulation.violated("F4: \(flip) was changed, and a start took it for good")
         }

@@ -153,7 +153,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         case .expiresGoodTokens: (tombstones, deletedZones, runs) = (0, 0, 0)
         case .swallowsFullDisk, .hidesRetryTime: (fullDiskSeconds, segmentBytes) = (4, 2_048)
         case .reusesRuns, .backsUpOldSnapshots: (backupSeconds, restoreOneIn, tombstones) = (4, 2, 0)
-        case .keepsRevokedSessions: revocationSeconds = 6
+        case .keepsRevokedSessions, .actsWithoutNote: revocationSeconds = 6
         case .mixesReads: zonesPerRequest = 3
         case .showsOthersMatches: accounts = 2
         case .keepsAllEvents: backlogEvents = 2

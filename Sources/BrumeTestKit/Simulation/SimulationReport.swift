@@ -53,6 +53,8 @@ package struct SimulationReport: Sendable {
     package var backups = 0
     package var restores = 0
     package var revocations = 0
+    /// Acts of operators that a start found noted.
+    package var actsChecked = 0
     package var sharesSaved = 0
     /// With success.
     package var linksFollowed = 0
@@ -148,6 +150,7 @@ package struct SimulationReport: Sendable {
         answeredWhileFull += other.answeredWhileFull
         backups += other.backups
         restores += other.restores
+        actsChecked += other.actsChecked
         revocations += other.revocations
         audits += other.audits
         sharesSaved += other.sharesSaved
@@ -209,7 +212,7 @@ package struct SimulationReport: Sendable {
             + "flipped bits \(flipsInjected), of them refused \(flipsDetected) and without meaning \(flipsHarmless), "
             + "tokens expired \(tokensExpired), writes refused by a full disk \(writesRefused), "
             + "answers and pushes meanwhile \(answeredWhileFull), backups \(backups), restores \(restores), "
-            + "revocations \(revocations), shares saved \(sharesSaved), their URLs followed \(linksFollowed), "
+            + "revocations \(revocations), acts checked after crashes \(actsChecked), shares saved \(sharesSaved), their URLs followed \(linksFollowed), "
             + "access asked for \(accessRequests), shares accepted \(sharesAccepted), pages of others' zones \(sharedPages), "
             + "writes there \(sharedWrites), shares left \(sharesLeft), assets uploaded \(assetsUploaded), "
             + "downloaded \(assetsDownloaded), missed \(assetsMissed), checked after crashes \(assetsChecked), "

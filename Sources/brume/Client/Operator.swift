@@ -22,7 +22,9 @@ enum Operator {
         try Self.checkOwner(of: folder)
         if makesFolder { try DataFolder.requireOwn(folder) } else { try DataFolder.require(folder) }
         let isNew = !FileSystem.exists(folder)
-        self = .stopped(try FolderAccounts(dataFolder: folder, container: container, environment: environment))
+        self = .stopped(
+            try FolderAccounts(
+                dataFolder: folder, container: container, environment: environment, isOperators: true))
         if isNew { Terminal.printError("brume: there was no data folder \(folder): a new one is made") }
     }
 
@@ -123,7 +125,7 @@ enum Operator {
     func list() async throws -> [Account] {
         switch self {
         case .running(let session): try await session.listAccounts()
-        case .stopped(let accounts): accounts.list()
+        case .stopped(let accounts): try accounts.list()
         }
     }
 

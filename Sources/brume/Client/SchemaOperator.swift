@@ -150,7 +150,8 @@ struct SchemaOperator {
             return try await body(.running(session))
         }
         try Operator.checkOwner(of: folder)
-        let schemas = try FolderSchemas(dataFolder: folder, container: container, environment: environment)
+        let schemas = try FolderSchemas(
+            dataFolder: folder, container: container, environment: environment, isOperators: true)
         defer { schemas.release() }
         return try await body(.stopped(schemas))
     }

@@ -131,7 +131,7 @@ enum DevCommand {
     ) throws -> [DevAccount] {
         let accounts = try FolderAccounts(dataFolder: folder, container: container, environment: environment)
         defer { accounts.release() }
-        let known = Dictionary(uniqueKeysWithValues: accounts.list().map { ($0.name, $0) })
+        let known = Dictionary(uniqueKeysWithValues: try accounts.list().map { ($0.name, $0) })
         return try names.map { name in
             if let account = known[name] {
                 _ = try accounts.revokeTokens(name: name)

@@ -33,7 +33,7 @@ final class DemoPlay {
         let accounts = try FolderAccounts(
             dataFolder: dataFolder, container: DemoCommand.container, environment: .development)
         defer { accounts.release() }
-        guard accounts.list().contains(where: { $0.name == "demo" }) else {
+        guard try accounts.list().contains(where: { $0.name == "demo" }) else {
             return try accounts.add(name: "demo", email: "demo@example.com").token
         }
         _ = try accounts.revokeTokens(name: "demo")

@@ -15,9 +15,13 @@ package final class FolderSchemas {
 
     /// Opens the folder; makes it when it is missing.
     ///
+    /// - Parameter isOperators: Whether the audit log has notes of what is done.
     /// - Throws: `folderInUse` while a server, or another command, has the folder.
-    package init(dataFolder: String, container: String, environment: Environment) throws(ServerError) {
-        folder = try StoppedFolder(dataFolder, container: container, environment: environment)
+    package init(
+        dataFolder: String, container: String, environment: Environment, isOperators: Bool = false
+    ) throws(ServerError) {
+        folder = try StoppedFolder(
+            dataFolder, container: container, environment: environment, isOperators: isOperators)
         disk = RealDisk(folder: dataFolder)
         do throws(StoreError) {
             registry = try SchemaRegistry(disk: disk, log: .none, manifest: FolderManifest.open(on: disk))
@@ -47,14 +51,16 @@ package final class FolderSchemas {
 
     /// Replaces development's schema, unless production would lose something.
     package func importSchema(_ schema: Schema, validatesOnly: Bool) throws(ServiceError) {
-        try change { (schemas) throws(ServiceError) in
+        try change(.importSchema([], validatesOnly: validatesOnly)) { (schemas) throws(ServiceError) in
             try schemas.importSchema(schema, validatesOnly: validatesOnly)
         }
     }
 
     /// Adds development's schema, which has to be the one with that fingerprint, to production's.
     package func deploySchema(fingerprint: UInt32) throws(ServiceError) {
-        try change { (schemas) throws(ServiceError) in try schemas.deploy(fingerprint: fingerprint) }
+        try change(.deploySchema(fingerprint: fingerprint)) { (schemas) throws(ServiceError) in
+            try schemas.deploy(fingerprint: fingerprint)
+        }
     }
 
     /// Makes `schema` the schema of both environments, for a server that is about to start.
@@ -70,12 +76,16 @@ package final class FolderSchemas {
         }
         let user = folder.view(known).userRecordName
         let environment = folder.environment
-        try change { (schemas) throws(ServiceError) in
+        try change(.setRoleMember(role: role, account: account, isMember: isMember)) { (schemas) throws(ServiceError) in
             try schemas[environment].setMember(user, of: role, isMember)
         }
     }
 
-    private func change(_ change: SchemaChange) throws(ServiceError) { _ = try registry.change(container, change) }
+    private func change(_ request: AdminRequest, _ change: SchemaChange) throws(ServiceError) {
+        _ = try folder.audited(request, reported: { $0 }, refused: { $0 }) { () throws(ServiceError) in
+            try registry.change(container, change)
+        }
+    }
 
     /// All accounts in roles.
     package func roleMembers() -> [RoleMember] {

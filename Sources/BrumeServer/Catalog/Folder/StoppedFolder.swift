@@ -1,6 +1,8 @@
 internal import BrumeModel
 internal import BrumeService
+internal import BrumeStore
 internal import BrumeSystem
+internal import Glibc
 
 /// A data folder that no server has open, for the commands that administer a stopped server: its accounts and secrets,
 /// with the user record names of one container and environment.
@@ -12,11 +14,16 @@ struct StoppedFolder {
     let container: String
     let environment: Environment
     private let lock: DirectoryLock
+    private let audit: (log: FolderAuditLog, origin: OperatorOrigin)?
 
     /// Opens the folder; makes it when it is missing.
     ///
+    /// - Parameter isOperators: Whether what is done is an operator's doing, which the audit log keeps: not where a
+    ///   program makes the folder of a server of its own.
     /// - Throws: `folderInUse` while a server, or another command, has the folder.
-    init(_ path: String, container: String, environment: Environment) throws(ServerError) {
+    init(
+        _ path: String, container: String, environment: Environment, isOperators: Bool
+    ) throws(ServerError) {
         do throws(SystemError) {
             try FileSystem.makeDurableDirectory(path)
         } catch {
@@ -31,6 +38,43 @@ struct StoppedFolder {
         accounts = try AccountStore(folder: path)
         self.container = container
         self.environment = environment
+        audit = isOperators ? (try Self.auditLog(path), .thisProcess) : nil
+    }
+
+    private static func auditLog(_ path: String) throws(ServerError) -> FolderAuditLog {
+        do throws(StoreError) {
+            return try FolderAuditLog(
+                on: RealDisk(folder: path), log: .none, nowMilliseconds: { SystemClock.nowMilliseconds }, failStop: nil)
+        } catch {
+            throw ServerError(.folder, "the audit log can't be read: \(path)/\(error)")
+        }
+    }
+
+    /// Does something that the audit log has a note of, before and after.
+    ///
+    /// - Parameters:
+    ///   - request: What a server would be asked for the same.
+    ///   - reported: What the log says of a failure.
+    ///   - refused: What a failure of the log is to the caller, for whom nothing was done.
+    func audited<Value, Failure: Error>(
+        _ request: AdminRequest, reported: (Failure) -> ServiceError, refused: (ServiceError) -> Failure,
+        _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        guard let audit, let act = request.act(container: container, environment) else { return try body() }
+        let number: UInt64
+        do throws(ServiceError) {
+            number = try audit.log.begin(act, from: audit.origin)
+        } catch {
+            throw refused(error)
+        }
+        do throws(Failure) {
+            let value = try body()
+            audit.log.end(number, nil)
+            return value
+        } catch {
+            audit.log.end(number, reported(error))
+            throw error
+        }
     }
 
     /// Releases the folder for a server.
@@ -39,5 +83,12 @@ struct StoppedFolder {
     /// An account as the operator sees it.
     func view(_ account: StoredAccount) -> Account {
         secrets.view(account, container: container, environment: environment)
+    }
+}
+
+extension OperatorOrigin {
+    /// A command that works on a folder itself.
+    fileprivate static var thisProcess: OperatorOrigin {
+        OperatorOrigin(peer: "process \(getpid()) of user \(getuid())", request: "")
     }
 }

@@ -1,0 +1,32 @@
+package import BrumeModel
+
+extension AdminRequest {
+    /// What the audit log says of it; nil for a look at the server as a whole, which monitoring takes all day.
+    ///
+    /// A look at accounts is an act: it shows how people are reached, and how much they store.
+    package func act(container: String, _ environment: Environment) -> OperatorAct? {
+        let place = "\(container) \(environment)"
+        return switch self {
+        case .addAccount(let name, _, _): OperatorAct("account.add", name)
+        // Of a list the pages behind the first belong to the same act.
+        case .listAccounts(let name): name.isEmpty ? OperatorAct("account.list") : nil
+        case .removeAccount(let name, deletesData: true): OperatorAct("account.remove-with-data", name)
+        case .removeAccount(let name, deletesData: false): OperatorAct("account.remove", name)
+        case .createToken(let name): OperatorAct("token.create", name)
+        case .revokeTokens(let name): OperatorAct("token.revoke", name)
+        case .handles(let name, let change):
+            OperatorAct(change.isEmpty ? "account.show" : "account.handles", name)
+        case .quota(let name, nil): OperatorAct("account.show", name)
+        case .quota(let name, _?): OperatorAct("account.quota", name)
+        case .snapshot: OperatorAct("snapshot")
+        case .importSchema(_, validatesOnly: false): OperatorAct("schema.import", place)
+        case .deploySchema: OperatorAct("schema.deploy", place)
+        case .resetSchema: OperatorAct("schema.reset", place)
+        case .setRoleMember(let role, let account, isMember: true):
+            OperatorAct("role.add", "\(role) of \(place): \(account)")
+        case .setRoleMember(let role, let account, isMember: false):
+            OperatorAct("role.remove", "\(role) of \(place): \(account)")
+        case .importSchema(_, validatesOnly: true), .exportSchema, .listContainers, .listRoleMembers, .figures: nil
+        }
+    }
+}
