@@ -6,7 +6,8 @@ enum CommandTable {
             DevCommand.definition,
             DemoCommand.definition,
             CertsCommand.definition,
-        ] + ConfigCommands.definitions + AccountCommands.definitions + ContainersCommands.definitions
+        ] + ConfigCommands.definitions + AccountCommands.definitions + AuditCommands.definitions
+        + ContainersCommands.definitions
         + SchemaCommands.definitions + ZonesCommands.definitions
         + RecordsCommands.definitions + ShareCommands.definitions + KeyCommands.definitions
         + KeyCommands.enrolmentDefinitions + KeyCommands.peopleDefinitions

@@ -17,6 +17,7 @@ struct CommandGroup {
     private static let summaries = [
         "config": "the options of brume serve in a file, and those in force",
         "account": "the accounts of the server's users",
+        "audit": "what operators did",
         "containers": "what the server's containers hold",
         "schema": "record types, fields and roles of containers",
         "zones": "the zones of an account",
