@@ -7,8 +7,8 @@ internal import BrumeStore
 ///
 /// It takes at most ``statementsMax`` times 200 bytes, counted with the database, and goes with it. One zone alone
 /// can't have as many statements: ``Limits/ringStatementBytesPerZone`` has room for some 45,000 of the smallest. Where
-/// there are more, other zones are forgotten, one after the other: what a request has read stays known while it looks
-/// at the same zone.
+/// there are more, other zones are forgotten, one after the other, and users whose statements went: what a request has
+/// read stays known while it looks at the same zone.
 struct RingUserKeys {
     private struct Known {
         var chains: [StatementKeys] = []
@@ -34,7 +34,7 @@ struct RingUserKeys {
     mutating func chains(
         of user: String, inZone zone: UInt64, _ rings: ZoneRings
     ) throws(EncryptionRefusal) -> [StatementKeys] {
-        try chains(of: user, inZone: zone, rings.statements(of: user, inZone: zone))
+        try chains(of: user, inZone: zone, rings.statements(of: user, inZone: zone), rings)
     }
 
     /// Whether a statement of a user has the keys of the newest one of the chain that is the user's now.
@@ -42,13 +42,13 @@ struct RingUserKeys {
         ofStatement hash: [UInt8], of user: String, inZone zone: UInt64, _ rings: ZoneRings
     ) throws(EncryptionRefusal) -> Bool {
         let statements = rings.statements(of: user, inZone: zone)
-        let chains = try chains(of: user, inZone: zone, statements)
+        let chains = try chains(of: user, inZone: zone, statements, rings)
         let index = Int(statements.current) - 1
         return chains.indices.contains(index) && chains[index].areNewest(ofStatement: hash)
     }
 
     private mutating func chains(
-        of user: String, inZone zone: UInt64, _ statements: OtherStatements
+        of user: String, inZone zone: UInt64, _ statements: OtherStatements, _ rings: ZoneRings
     ) throws(EncryptionRefusal) -> [StatementKeys] {
         guard let last = statements.all.last?.bytes else { return [] }
         var known = Known()
@@ -75,12 +75,21 @@ struct RingUserKeys {
             }
         }
         (known.count, known.last) = (statements.all.count, last)
-        while statementCount + known.count > Self.statementsMax, let other = zones.keys.first(where: { $0 != zone }) {
-            forget(zone: other)
-        }
+        if statementCount + known.count > Self.statementsMax { makeRoom(for: known.count, zone, rings) }
         zones[zone, default: [:]][user] = known
         statementCount += known.count
         return known.chains
+    }
+
+    /// Forgets other zones, and then those users of this one who have no statements there any more: as many stay as a
+    /// zone may have.
+    private mutating func makeRoom(for count: Int, _ zone: UInt64, _ rings: ZoneRings) {
+        while statementCount + count > Self.statementsMax, let other = zones.keys.first(where: { $0 != zone }) {
+            forget(zone: other)
+        }
+        if statementCount + count <= Self.statementsMax { return }
+        let gone = (zones[zone] ?? [:]).keys.filter { rings.statements(of: $0, inZone: zone).all.isEmpty }
+        for user in gone { forget(user, zone) }
     }
 
     private static func keys(of chain: [SharedBytes], _ user: String) throws(EncryptionRefusal) -> StatementKeys {
