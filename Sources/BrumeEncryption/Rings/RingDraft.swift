@@ -46,6 +46,12 @@ package struct RingDraft: Sendable {
         endLinks(knownTo: users)
     }
 
+    /// Takes out all links for many, which others take the places of.
+    package mutating func endLinksForMany() {
+        endedLinks += invitations.filter { !$0.isForOneGuest }
+        invitations.removeAll { !$0.isForOneGuest }
+    }
+
     /// Takes out all links, with none in their places.
     package mutating func removeLinks() {
         invitations = []

@@ -152,7 +152,13 @@ extension CKDatabase {
                 throw error
             }
             if !ready.zones.isEmpty {
-                let results = try await sendSealed(ready, options)
+                let results: RecordModificationResults
+                do throws(CKError) {
+                    results = try await sendSealed(ready, options)
+                } catch {
+                    if error.isRefusal { await stay(goers, core.account, options) }
+                    throw error
+                }
                 take(results)
                 if let again = ready.uploadingAgain(after: results) { take(await sendAgain(again, options, progress)) }
             }

@@ -128,6 +128,7 @@ extension CKDatabase {
         let failures = try await sendEach(of: partsByOwner(changes, zone: \.id)) { (part) throws(CKError) in
             let saves = part.filter(\.isSave).map(\.id)
             let deletions = part.filter { !$0.isSave }.map(\.id)
+            try await willDelete(deletions, account)
             let request = ModifyZonesRequest(
                 database: scope, saves: saves.map(\.modelID), deletions: deletions.map(\.modelID),
                 operationID: ContainerCore.newOperationID())

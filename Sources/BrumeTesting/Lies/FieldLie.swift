@@ -117,6 +117,18 @@ enum RecordLie {
         }
     }
 
+    /// A share in which another participant's entry names a user, too.
+    static func showingOther(_ other: String, as user: String, in share: UnsafeRawBufferPointer) -> [UInt8] {
+        WireEdit.replacing(share, path: participantsPath) { places, participant in
+            guard places.last != 0, String(decoding: participant, as: UTF8.self).contains(other) else { return .kept }
+            return WireEdit.removing(userNumber, from: participant).withUnsafeBytes { rest in
+                var told = Array(rest)
+                WireEdit.append(Array(user.utf8), number: userNumber, to: &told)
+                return .replaced(told)
+            }
+        }
+    }
+
     /// The record as one of another type.
     static func replacingType(_ type: String, of record: UnsafeRawBufferPointer) -> [UInt8] {
         WireEdit.replacing(record, number: typeNumber) { _ in .replaced(Array(type.utf8)) }

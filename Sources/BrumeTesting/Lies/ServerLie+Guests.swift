@@ -96,4 +96,13 @@ extension ServerLie {
             "\(userRecordID.recordName) has other keys than in \(shared.text)",
             .news(.renewed(userRecordID.recordName), of: shared))
     }
+
+    /// A participant of a share is said to be another user.
+    public static func showsParticipant(
+        _ other: CKRecord.ID, as userRecordID: CKRecord.ID, in share: CKRecord.ID
+    ) -> ServerLie {
+        ServerLie(
+            "\(other.recordName) is \(userRecordID.recordName) in \(share.recordName)",
+            .participant(other.recordName, as: userRecordID.recordName, of: share))
+    }
 }

@@ -25,6 +25,8 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         /// A participant of a share who has not come yet.
         case invited(String, of: CKRecord.ID)
         case name(String, of: CKRecord.ID)
+        /// The participant who is this user is shown as that one.
+        case participant(String, as: String, of: CKRecord.ID)
         /// The user record name that the server gives for the device's token.
         case account(String)
         /// The stamp of a record, as the server has it when the lie begins, on another one.

@@ -48,6 +48,8 @@ extension TestServer {
             case .invited(let user, let id): parts.append(.invited(user, of: id))
             case .name(let name, let id): parts.append(.name(name, of: id))
             case .account(let user): parts.append(.account(user))
+            case .participant(let other, let user, let id):
+                parts.append(.participant(other, as: user, of: id))
             case .misplaced(let ids): parts.append(.misplaced(ids))
             case .stamp(let lie, let id): parts.append(.stamp(lie, of: id))
             case .copyStamp(let source, let target):

@@ -28,6 +28,7 @@ struct ToldLie: Sendable {
         case stamp(StampLie, of: CKRecord.ID)
         case invited(String, of: CKRecord.ID)
         case name(String, of: CKRecord.ID)
+        case participant(String, as: String, of: CKRecord.ID)
         case account(String)
         case record([UInt8], insteadOf: CKRecord.ID)
         case file(FileLie, field: String, of: CKRecord.ID)
@@ -80,6 +81,10 @@ struct ToldLie: Sendable {
             try toldRecord(id, answer, to: call) { _, bytes in RecordLie.showingAsInvited(user, in: bytes) }
         case .name(let name, let id):
             try toldRecord(id, answer, to: call) { _, bytes in RecordLie.replacingName(name, of: bytes) }
+        case .participant(let other, let user, let id):
+            try toldRecord(id, answer, to: call) { _, bytes in
+                RecordLie.showingOther(other, as: user, in: bytes)
+            }
         case .account: nil
         case .file(let lie, let field, let id): try toldFile(lie, field, of: id, answer, to: call)
         case .uploads(let byteCount, let zone): try toldUpload(byteCount, to: zone, answer, to: call)

@@ -51,7 +51,7 @@ struct RingFileTests {
         let others = (1...3).map { [UInt8](repeating: $0, count: Place.ringIDBytes) }
         return [
             KeptRing(), KeptRing(isOver: true), KeptRing(isOver: true, wasDeletedHere: true),
-            KeptRing(goers: ["_bob"]), KeptRing(link: LinkSecret()),
+            KeptRing(removals: [PendingRemoval(id: 7, staying: ["_bob"])]), KeptRing(link: LinkSecret()),
             KeptRing(lives: ZoneLives(ringIDs: others)),
             KeptRing(known: ring, lives: ZoneLives(ringIDs: [id])),
             KeptRing(known: ring, lives: ZoneLives(ringIDs: others + [id]), isOver: true),
@@ -79,7 +79,7 @@ struct RingFileTests {
         for kept in try states() {
             let bytes = encoded(kept)
             let read = try RingFile.decode(bytes, ring: phone.ring, place: place)
-            #expect(read.lives == kept.lives && read.isOver == kept.isOver && read.goers == kept.goers)
+            #expect(read.lives == kept.lives && read.isOver == kept.isOver && read.removals == kept.removals)
             #expect(read.wasDeletedHere == kept.wasDeletedHere)
             #expect(read.known?.chain.entries == kept.known?.chain.entries)
             #expect(read.known?.endedBranches.map(\.entries) == kept.known?.endedBranches.map(\.entries))
@@ -143,13 +143,17 @@ struct RingFileTests {
         for (index, bytes) in bad.enumerated() { #expect(refusal(bytes) == .damaged, "file \(index)") }
     }
 
-    @Test("names the members who are to go")
-    func goers() throws {
+    @Test("has what the app decided about those with whom it shares")
+    func removals() throws {
         for isOver in [false, true] {
-            let kept = KeptRing(known: try ring(1), isOver: isOver, goers: ["_bob", "_eve"])
+            let removals = [
+                PendingRemoval(id: .max, staying: []),
+                PendingRemoval(id: 1, staying: ["_bob", "_eve"], endedLinks: [[1], []], closesLink: true),
+            ]
+            let kept = KeptRing(known: try ring(1), isOver: isOver, removals: removals)
             let bytes = RingFile.encode(kept, ring: phone.ring, place: place).bytes
             let read = try RingFile.decode(bytes, ring: phone.ring, place: place)
-            #expect(read.goers == ["_bob", "_eve"] && read.isOver == isOver)
+            #expect(read.removals == removals && read.isOver == isOver)
             #expect(read.known?.chain.entries == kept.known?.chain.entries)
         }
     }

@@ -224,4 +224,33 @@ extension RingGuestTests {
         try ada.run(.admit)
         #expect(desk.entries.count == count)
     }
+
+    @Test("has another link once a writer has put one in its place that the owner can't open")
+    func linkOfNobody() throws {
+        try ada.run(.share(.init()))
+        desk.participants = [bob.user, eve.user]
+        desk.writers = desk.participants
+        for guest in [bob, eve] {
+            try guest.run(.join(ada.link()))
+            try ada.run(.write)
+        }
+        try bob.run(.read)
+        let known = try #require(bob.kept.known)
+        var statements = StatementDirectory()
+        for device in [ada, bob, eve] { statements.add(device.identity.chain) }
+        var draft = RingDraft(after: known.chain.head, statements: statements)
+        draft.drop([eve.user])
+        // The owner's box goes to somebody else.
+        _ = try draft.replaceLinks(
+            owner: bob.identity.keys.publicKeys, author: bob.user, authorKeys: bob.identity.keys.publicKeys)
+        let author = RingAuthor(user: bob.user, identity: bob.identity.keys, statements: statements)
+        let next = try author.next(after: known.chain, keys: known.chain.keys(of: bob.identity), draft)
+        let isTaken = try desk.append(SharedBytes(next.entries[next.entries.count - 1].bytes), [])
+        #expect(isTaken)
+        try ada.run(.write)
+        #expect(try ada.link() == nil)
+        try ada.run(.share(.init()))
+        let link = try ada.link()
+        #expect(link != nil)
+    }
 }

@@ -72,6 +72,10 @@ struct KeyFileWriter {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
+    mutating func write(u64 number: UInt64) {
+        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
     mutating func write(_ part: [UInt8]) { bytes += part }
 
     mutating func write(counted part: [UInt8]) {
@@ -108,6 +112,10 @@ struct KeyFileReader {
 
     mutating func readU32() throws(KeyFile.Refusal) -> UInt32 {
         try take(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    mutating func readU64() throws(KeyFile.Refusal) -> UInt64 {
+        try take(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     mutating func read(_ count: Int) throws(KeyFile.Refusal) -> [UInt8] { Array(try take(count)) }

@@ -21,9 +21,14 @@ extension CKShareState {
         let gone = base.view.participants.filter { participant in
             participant.role != .owner && !staying.contains { $0.participantID == participant.id }
         }
-        departures.named = Set(gone.map(\.user).filter { !$0.isEmpty }).subtracting(departures.staying)
+        // Two of one name may be one person in two places, or a server's word: that one goes.
+        departures.named = Set(gone.map(\.user).filter { !$0.isEmpty })
+        departures.staying.subtract(departures.named)
+        departures.endedLinks = Set(gone.map { RingInvitation.id(ofParticipant: $0.id) })
+        departures.closesLink = closesLink
+        departures.areOfUnknownRings = !departures.named.isEmpty || closesLink
         var links = wantedLinks
-        links.removed = Set(gone.map { RingInvitation.id(ofParticipant: $0.id) })
+        links.removed = departures.endedLinks
         return RemovedParticipants(
             share: share, departures: departures, links: links, isEmpty: gone.isEmpty && !closesLink)
     }

@@ -22,28 +22,33 @@ extension EncryptedZones {
     /// The app is about to take people out of what is shared: until an entry without them stands, nothing is encrypted
     /// with the newest key, whatever becomes of the calls that follow.
     ///
-    /// - Returns: Those who are to go because of that.
+    /// - Returns: What is kept in mind; nil for a ring that is not known, and of which nothing has to be.
     /// - Throws: `internalError` where it can't be kept in mind.
     func willGo(
         _ departures: Departures, from ring: ZoneRingID, for account: AccountBinding
-    ) async throws(CKError) -> Set<String> {
+    ) async throws(CKError) -> Removal? {
         // A look that had read the ring before would take its keys for fit for writing behind the note.
         try await turns.run { () async throws(CKError) in
-            let noted = try await driver.noteGoers(departures, of: ring, for: account)
-            if !noted.isEmpty { forgetKeys(of: ring) }
-            return noted
+            guard let noted = try await driver.noteRemoval(departures, of: ring, for: account) else { return nil }
+            forgetKeys(of: ring)
+            return Removal(
+                ring: ring, id: noted.id, users: noted.users, staying: departures.staying,
+                order: doneRemovals.nextOrder())
         }
     }
 
-    /// The server has refused to take them out. An entry that has done it already is followed by one with them.
-    func stay(
-        _ users: Set<String>, in ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
-    ) async {
-        try? await driver.forgetGoers(users, of: ring, for: account)
+    /// The server has done what was kept in mind.
+    func areGone(_ removal: Removal) { doneRemovals.note(removal) }
+
+    /// The server has refused to take them out. An entry that has done it already is followed by one with them, but for
+    /// those whom another change of the app's has taken out meanwhile.
+    func stay(_ removal: Removal, for account: AccountBinding, _ options: CallOptions) async {
+        let ring = removal.ring
+        try? await driver.forgetRemoval(removal.id, of: ring, for: account)
         guard ring.owner.isEmpty, let head = try? await driver.kept(ring, for: account).known?.chain.head else {
             return
         }
-        let out = users.filter { head.member(named: $0) == nil }
+        let out = removal.users.filter { head.member(named: $0) == nil && !doneRemovals.tookOut($0, since: removal) }
         if out.isEmpty { return }
         try? await lookAtOwn(
             ZoneRingDriver.Look(goal: .admit, ring: ring, asksServer: true, returning: out), account, options)
@@ -69,8 +74,9 @@ extension EncryptedZones {
     func endShare(
         _ ring: ZoneRingID, for account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
-        guard let head = try await driver.kept(ring, for: account).known?.chain.head else { return }
-        if head.members.count == 1, head.invitations.isEmpty { return }
+        let kept = try await driver.kept(ring, for: account)
+        guard let head = kept.known?.chain.head else { return }
+        if head.members.count == 1, head.invitations.isEmpty, kept.removals.isEmpty { return }
         try await share(ring, WantedLinks(isEnd: true), for: account, options)
     }
 

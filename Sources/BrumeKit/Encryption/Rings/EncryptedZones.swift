@@ -58,6 +58,7 @@ final class EncryptedZones: Sendable {
     let driver: ZoneRingDriver
     private let state = Lock(State())
     let turns = TransferTurns(limit: 1)
+    let doneRemovals = DoneRemovals()
     /// Whoever encrypts anew, and whoever notes on the disk that this is to be done.
     let reencryptionTurns = TransferTurns(limit: 1)
     let noteTurns = TransferTurns(limit: 1)
@@ -390,6 +391,13 @@ final class EncryptedZones: Sendable {
         }
         try await turns.run { () async throws(CKError) in
             try await driver.zoneWasDeleted(ring, isOwnDoing: isOwnDoing, for: account)
+        }
+    }
+
+    /// The server is about to be asked to delete a zone.
+    func willDelete(_ zone: String, for account: AccountBinding) async throws(CKError) {
+        try await turns.run { () async throws(CKError) in
+            try await driver.noteDeletion(of: ZoneRingID(zone: zone), for: account)
         }
     }
 

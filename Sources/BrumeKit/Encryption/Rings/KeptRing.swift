@@ -11,9 +11,11 @@ struct KeptRing: Sendable {
     /// This device has deleted the zone. Where a server shows its ring again, those with whom it was shared would go on
     /// reading what is saved there: nothing is encrypted with it before a person has decided.
     var wasDeletedHere = false
-    /// Members who are to go, by their user record names: the app takes them out of what is shared, and no entry
-    /// without them stands yet. Nothing is encrypted with the ring's newest key before.
-    var goers: Set<String> = []
+    /// This device has asked the server to delete the zone: once that is gone, this device has done it.
+    var deletionIsAsked = false
+    /// What the app has decided about those with whom it shares, the oldest first. Nothing is encrypted with the ring's
+    /// newest key before an entry of this device's says the same, which ends them.
+    var removals: [PendingRemoval] = []
     /// The open link by which the account came to another's zone: what it opens is read until the account is a member.
     var link: LinkSecret?
 }

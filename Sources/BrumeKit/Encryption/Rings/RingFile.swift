@@ -6,9 +6,12 @@ internal import BrumeSystem
 ///
 /// ```
 /// 0   34  head, as KeyFile has it, of the kind 5
-/// 34  1   flags: 1 where the zone was deleted, as far as is known; 2 where members are to go; 4 where this device has
-///         deleted the zone
-///         where they are: count (4), then the user record name of each (counted)
+/// 34  1   flags: 1 where the zone was deleted, as far as is known; 4 where this device has deleted the zone; 8 where
+///         the app has taken people out of what is shared, and no entry says so yet; 16 where this device has asked for
+///         the zone's deletion
+///         where it has: count (4), then of each removal, the oldest first: its id (8); 1 where an open link ends, else
+///         0 (1); count of those who stay (4), the user record name of each (counted); count of links for one that
+///         end (4), the id of each (counted)
 ///     4   count of lives, then the ring's id of each (16), the oldest first
 ///     4   count of branches, then of each: count of entries (4), each signed entry (counted)
 ///     32  the secret of an open link, where there is one; else nothing
@@ -29,10 +32,13 @@ enum RingFile {
     static func encode(_ kept: KeptRing, ring: RingPlace, place: KeyPlace) -> KeyFileWriter {
         let branches = kept.known.map { [$0.chain] + $0.endedBranches } ?? []
         var writer = KeyFileWriter(kind: kind, capacity: 4096)
-        writer.write(u8: (kept.isOver ? 1 : 0) | (kept.goers.isEmpty ? 0 : 2) | (kept.wasDeletedHere ? 4 : 0))
-        if !kept.goers.isEmpty {
-            writer.write(u32: UInt32(kept.goers.count))
-            for user in kept.goers.sorted() { writer.write(counted: Array(user.utf8)) }
+        let flags: [(Bool, UInt8)] = [
+            (kept.isOver, 1), (kept.wasDeletedHere, 4), (!kept.removals.isEmpty, 8), (kept.deletionIsAsked, 16),
+        ]
+        writer.write(u8: flags.reduce(0) { $1.0 ? $0 | $1.1 : $0 })
+        if !kept.removals.isEmpty {
+            writer.write(u32: UInt32(kept.removals.count))
+            for removal in kept.removals { encode(removal, &writer) }
         }
         writer.write(u32: UInt32(kept.lives.ringIDs.count))
         for id in kept.lives.ringIDs { writer.write(id) }
@@ -52,14 +58,14 @@ enum RingFile {
         var reader = try KeyFileReader(bytes, kind: kind, place: checkedPlace(ring, place))
         defer { reader.wipe() }
         let flags = try reader.readU8()
-        guard flags < 8 else { throw .damaged }
-        var kept = KeptRing(isOver: flags & 1 != 0, wasDeletedHere: flags & 4 != 0)
-        if flags & 2 != 0 {
-            for _ in 0..<(try count(&reader, atMost: KeyLimits.ringMembersMax)) {
-                guard let user = String(validating: try reader.readCounted(), as: UTF8.self) else { throw .damaged }
-                kept.goers.insert(user)
+        guard flags & ~29 == 0 else { throw .damaged }
+        var kept = KeptRing(
+            isOver: flags & 1 != 0, wasDeletedHere: flags & 4 != 0, deletionIsAsked: flags & 16 != 0)
+        if flags & 8 != 0 {
+            for _ in 0..<(try count(&reader, atMost: KeyLimits.ringRemovalsMax)) {
+                kept.removals.append(try decodeRemoval(&reader))
             }
-            guard !kept.goers.isEmpty else { throw .damaged }
+            guard !kept.removals.isEmpty else { throw .damaged }
         }
         var ids: [[UInt8]] = []
         for _ in 0..<(try count(&reader, atMost: KeyLimits.zoneLivesMax)) {
@@ -89,6 +95,30 @@ enum RingFile {
         else { throw .damaged }
         kept.known = known
         return kept
+    }
+
+    private static func encode(_ removal: PendingRemoval, _ writer: inout KeyFileWriter) {
+        writer.write(u64: removal.id)
+        writer.write(u8: removal.closesLink ? 1 : 0)
+        writer.write(u32: UInt32(removal.staying.count))
+        for user in removal.staying.sorted() { writer.write(counted: Array(user.utf8)) }
+        writer.write(u32: UInt32(removal.endedLinks.count))
+        for id in removal.endedLinks.sorted(by: { $0.lexicographicallyPrecedes($1) }) { writer.write(counted: id) }
+    }
+
+    private static func decodeRemoval(_ reader: inout KeyFileReader) throws(KeyFile.Refusal) -> PendingRemoval {
+        var removal = PendingRemoval(id: try reader.readU64(), staying: [])
+        let flag = try reader.readU8()
+        guard flag < 2 else { throw .damaged }
+        removal.closesLink = flag == 1
+        for _ in 0..<(try count(&reader, atMost: KeyLimits.ringStayingMax)) {
+            guard let user = String(validating: try reader.readCounted(), as: UTF8.self) else { throw .damaged }
+            removal.staying.insert(user)
+        }
+        for _ in 0..<(try count(&reader, atMost: KeyLimits.ringInvitationsMax)) {
+            removal.endedLinks.insert(try reader.readCounted())
+        }
+        return removal
     }
 
     private static func count(_ reader: inout KeyFileReader, atMost limit: Int) throws(KeyFile.Refusal) -> Int {

@@ -176,6 +176,7 @@ struct ZoneRingStateMachine: Sendable {
             hasMadeEntry = true
             // Whoever was to go is out, and whoever waited is in.
             news = RingNews()
+            kept.removals = []
             if kept.known?.chain.head.ring == chain.head.ring {
                 // It follows: this device has made it.
                 _ = try? kept.known?.meet(chain.entries, statements: statements)
@@ -234,7 +235,6 @@ struct ZoneRingStateMachine: Sendable {
     mutating func keep(_ next: Next) -> Action {
         // A member has the keys by their own.
         if let ring = kept.known, ownMember(of: ring.chain.head) != nil { kept.link = nil }
-        if let head = kept.known?.chain.head { kept.goers.formIntersection(head.members.map(\.user)) }
         phase = .keeping(next)
         return .keep(kept)
     }

@@ -29,39 +29,53 @@ extension ZoneRingDriver {
         _ ring: ZoneRingID, isOwnDoing: Bool, for account: AccountBinding
     ) async throws(CKError) {
         try await change(ring, for: account) { kept in
+            let isOwnDoing = isOwnDoing || kept.deletionIsAsked
             if kept.isOver, kept.wasDeletedHere || !isOwnDoing { return false }
             kept.isOver = true
             kept.wasDeletedHere = kept.wasDeletedHere || isOwnDoing
+            kept.deletionIsAsked = false
             return true
         }
     }
 
-    /// Remembers that members of a ring are to go. Of one that is not known here those are remembered who are named.
-    ///
-    /// - Returns: Those who are, and were not to go before.
-    func noteGoers(
-        _ departures: Departures, of ring: ZoneRingID, for account: AccountBinding
-    ) async throws(CKError) -> Set<String> {
-        let user = try await folders.folder(of: account).place.scope.account
-        var noted: Set<String> = []
-        try await change(ring, for: account, alsoUnknown: !departures.named.isEmpty) { kept in
-            var goers = departures.named
-            if let head = kept.known?.chain.head {
-                let members = head.members.filter { $0.role != .owner }.map(\.user)
-                goers = Set(members).subtracting(departures.staying)
-            }
-            noted = Set(goers.subtracting(kept.goers).subtracting([user]).prefix(KeyLimits.ringMembersMax))
-            kept.goers.formUnion(noted)
-            return !noted.isEmpty
+    /// Remembers that the server is asked to delete a zone. What it answers takes nothing back: it may have done it.
+    func noteDeletion(of ring: ZoneRingID, for account: AccountBinding) async throws(CKError) {
+        try await change(ring, for: account) { kept in
+            if kept.deletionIsAsked { return false }
+            kept.deletionIsAsked = true
+            return true
         }
-        return noted
     }
 
-    /// They stay: what was to take them out did not happen.
-    func forgetGoers(_ users: Set<String>, of ring: ZoneRingID, for account: AccountBinding) async throws(CKError) {
-        try await change(ring, for: account) { kept in
-            if kept.goers.isDisjoint(with: users) { return false }
-            kept.goers.subtract(users)
+    /// Remembers what the app has decided about a ring's members.
+    ///
+    /// - Returns: The removal's id, and those members of the ring, as it is known, who go by it and not by another one;
+    ///   nil where nothing is kept of a ring that is not known.
+    func noteRemoval(
+        _ departures: Departures, of ring: ZoneRingID, for account: AccountBinding
+    ) async throws(CKError) -> (id: UInt64, users: Set<String>)? {
+        let user = try await folders.folder(of: account).place.scope.account
+        let removal = PendingRemoval(
+            id: .random(in: 0 ... .max),
+            staying: Set(departures.staying.sorted().prefix(KeyLimits.ringStayingMax)),
+            endedLinks: Set(departures.endedLinks.prefix(KeyLimits.ringInvitationsMax)),
+            closesLink: departures.closesLink)
+        var users: Set<String>?
+        try await change(ring, for: account, alsoUnknown: departures.areOfUnknownRings) { kept in
+            let members = kept.known?.chain.head.members.filter { $0.role != .owner }.map(\.user) ?? []
+            users = Set(
+                members.filter { !removal.staying.contains($0) && !kept.isToGo($0) && !$0.hasBytes(of: user) })
+            kept.note(removal)
+            return true
+        }
+        return users.map { (removal.id, $0) }
+    }
+
+    /// What was to take people out did not happen.
+    func forgetRemoval(_ id: UInt64, of ring: ZoneRingID, for account: AccountBinding) async throws(CKError) {
+        try await change(ring, for: account, alsoUnknown: true) { kept in
+            guard let index = kept.removals.firstIndex(where: { $0.id == id }) else { return false }
+            kept.removals.remove(at: index)
             return true
         }
     }

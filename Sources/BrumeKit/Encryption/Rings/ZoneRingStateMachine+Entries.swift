@@ -131,8 +131,10 @@ extension ZoneRingStateMachine {
         // A member who has another device, and the same keys, is no reason.
         var isNeeded = !ring.isForWriting(by: identity) || head.members.contains(where: { isRenewed($0, in: head) })
         let gone = goers(of: ring)
-        if !gone.isEmpty {
+        if !gone.isEmpty || !kept.removals.isEmpty {
             draft.drop(gone)
+            // Whoever was taken out before they came may have the link for many.
+            draft.endLinksForMany()
             isNeeded = true
         }
         for member in returning(to: ring) where !draft.members.contains(where: { $0.user.hasBytes(of: member.user) }) {
@@ -191,7 +193,7 @@ extension ZoneRingStateMachine {
     }
 
     /// Whether the app has somebody go, now or when that came to nothing.
-    private func isDropped(_ user: String) -> Bool { start.dropped.contains(user) || kept.goers.contains(user) }
+    private func isDropped(_ user: String) -> Bool { start.dropped.contains(user) || kept.isToGo(user) }
 
     private func isRenewed(_ member: RingMember, in entry: RingEntry) -> Bool {
         let standing = statements.standing(of: member.user, hash: member.statementHash, in: entry.ring.place)
@@ -269,7 +271,9 @@ extension ZoneRingStateMachine {
             return RingMember(user: member.user, statementHash: member.statementHash, role: role)
         }
         draft.invitations.removeAll { !known.invitations.contains($0) }
+        if !kept.removals.isEmpty { draft.endLinksForMany() }
         try replaceLinks(of: &draft)
+        if !kept.removals.isEmpty { _ = endLinks(of: &draft) }
         return send(try author.next(after: chain, keys: chain.keys(of: identity), draft))
     }
 

@@ -17,12 +17,19 @@ extension ZoneRingStateMachine {
     func endLinks(of draft: inout RingDraft) -> Bool {
         guard isOwn else { return false }
         let count = draft.invitations.count
+        draft.invitations.removeAll { link in
+            kept.removals.contains { removal in
+                link.isForOneGuest ? removal.endedLinks.contains(link.id) : removal.closesLink && link.isOpen
+            }
+        }
         switch start.goal {
         case .share(let wanted) where wanted.isEnd: draft.removeLinks()
         case .share(let wanted):
             draft.invitations.removeAll { link in
+                // A writer may have made one that the owner can't open, and so can't show.
                 link.isForOneGuest
-                    ? link.maker.hasBytes(of: user) && !wanted.staying.contains(link.id) : link.isOpen != wanted.isOpen
+                    ? link.maker.hasBytes(of: user) && !wanted.staying.contains(link.id)
+                    : link.isOpen != wanted.isOpen || (try? link.openSecret(as: identity.keys)) == nil
             }
         case .admit where start.closesLinks: draft.invitations.removeAll { $0.isOpen && !$0.isForOneGuest }
         default: break
@@ -56,7 +63,9 @@ extension ZoneRingStateMachine {
             for id in wanted.guests.subtracting(listed).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 add(id, isOpen: false)
             }
-        case .admit where start.closesLinks && head?.hasOpenLinkForMany == true:
+        case .share: break
+        case .admit where start.closesLinks && head?.hasOpenLinkForMany == true,
+            _ where kept.removals.contains(where: \.closesLink) && head?.hasOpenLinkForMany == true:
             if hasNone { add(nil, isOpen: false) }
         default: break
         }

@@ -127,7 +127,7 @@ extension ZoneRingStateMachine {
             return fail(.malformed("the zone was made anew more often than a device keeps in mind"))
         }
         kept.known = ring
-        (kept.isOver, kept.wasDeletedHere) = (false, false)
+        (kept.isOver, kept.wasDeletedHere, kept.deletionIsAsked) = (false, false, false)
         return keep(.proceed)
     }
 

@@ -1,0 +1,40 @@
+import BrumeModel
+import BrumeTestKit
+import Testing
+
+@testable import BrumeEncryption
+@testable import BrumeKit
+
+@Suite("What an app has decided about a ring's members")
+struct PendingRemovalTests {
+    private let place = KeyPlace(
+        server: "example.com:7440",
+        scope: IdentityScope(account: "_ada", container: "iCloud.test", environment: "development"))
+
+    @Test("names those who stay, so that who comes to be known later goes as well")
+    func staying() {
+        var kept = KeptRing()
+        #expect(!kept.isToGo("_bob"))
+        kept.note(PendingRemoval(id: 1, staying: ["_bob", "_eve"]))
+        kept.note(PendingRemoval(id: 2, staying: ["_bob", "_cyd"]))
+        #expect(!kept.isToGo("_bob") && kept.isToGo("_eve") && kept.isToGo("_cyd") && kept.isToGo("_dan"))
+    }
+
+    @Test("stays within the limits of a file, however much there is, and nobody is forgotten")
+    func many() throws {
+        let ring = RingPlace(owner: "_ada", zone: "Diary")
+        var kept = KeptRing()
+        let users = (0..<KeyLimits.ringStayingMax).map { "_user\($0)" }
+        for (index, user) in users.enumerated() {
+            kept.note(
+                PendingRemoval(
+                    id: UInt64(index), staying: Set(users).subtracting([user]), endedLinks: [Array("\(index)".utf8)],
+                    closesLink: index == 3))
+            let read = try RingFile.decode(
+                RingFile.encode(kept, ring: ring, place: place).bytes, ring: ring, place: place)
+            #expect(read.removals == kept.removals && read.removals.count <= KeyLimits.ringRemovalsMax)
+            #expect(users.filter(read.isToGo) == Array(users[...index]))
+        }
+        #expect(kept.removals.filter(\.closesLink).count == 1)
+    }
+}
