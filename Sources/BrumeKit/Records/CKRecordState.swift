@@ -134,7 +134,8 @@ struct CKRecordState: Sendable {
     /// Sets or removes a field. An equal value is an edit too. To remove one that is encrypted on the server is to
     /// remove what is encrypted, whether that is open here or not: it takes the keys.
     mutating func set(_ value: FieldValue?, forKey key: String) {
-        if value == nil, encrypted.holdsSealedValue(key) { return setEncrypted(nil, forKey: key) }
+        let isSealed = encrypted.holdsSealedValue(key) || base?.encrypted.holdsSealedValue(key) == true
+        if value == nil, isSealed { return setEncrypted(nil, forKey: key) }
         editCount += 1
         fields[key] = value
         encrypted.leave(toPlainField: key)

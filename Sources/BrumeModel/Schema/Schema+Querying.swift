@@ -59,6 +59,17 @@ extension Schema {
             return type.field(name) == nil
         }
     }
+
+    /// Whether a predicate uses a field that the schema knows to be encrypted.
+    package func comparesEncrypted(_ predicate: Predicate, type name: String) -> Bool {
+        guard let type = recordTypes[name] else { return false }
+        var keys: [QueryKey] = []
+        predicate.collectKeys(into: &keys)
+        return keys.contains { key in
+            guard case .field(let name) = key else { return false }
+            return type.field(name)?.type.isEncrypted == true
+        }
+    }
 }
 
 /// Checks that the schema allows each key of a query to be used the way it is.

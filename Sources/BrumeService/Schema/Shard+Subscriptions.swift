@@ -3,8 +3,8 @@ internal import BrumeStore
 
 /// Checks query subscriptions against the schema: when they are saved, and for each record that they would report.
 ///
-/// Development's schema may not know yet what a subscription asks for, since it learns from saves; what production's
-/// does not allow is refused there. READ of the type is required in both, and checked again for each record that is to
+/// Development's schema may not know yet what a subscription asks for, since it learns from saves: there only what
+/// compares encrypted fields is refused. What production's does not allow is refused there. READ of the type is required in both, and checked again for each record that is to
 /// be reported: if a role was taken away, or a type is not readable any more, the events end without a trace.
 extension Shard {
     /// The gate for a database of this shard. It uses the schema as it is when it is asked.
@@ -30,8 +30,10 @@ extension Shard {
                 if isPublic, let refusal = access(user).refusal(.read, type: query.recordType, creator: user) {
                     return refusal
                 }
-                if place.learns { return nil }
-                return stage().schema.problem(with: query.predicate, type: query.recordType, in: place)
+                let schema = stage().schema
+                // No save teaches that what is encrypted could be compared.
+                if place.learns, !schema.comparesEncrypted(query.predicate, type: query.recordType) { return nil }
+                return schema.problem(with: query.predicate, type: query.recordType, in: place)
             },
             mayRead: { type, creator, user in
                 !isPublic || access(user).may(.read, type: type, creator: creator)

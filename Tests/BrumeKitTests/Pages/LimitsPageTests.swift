@@ -298,6 +298,13 @@ extension LimitsPageTests {
             ]
         ),
         ("guests of a ring", [Model.ringGuestsPerRing]),
+        (
+            "members, other than the owners",
+            [
+                Model.ringStepsPerRequest, Model.ringStepsPerRequest / KeyLimits.ringMembersMax,
+                KeyLimits.ringMembersMax, Model.ringStepsPerRequest / KeyLimits.ringMembersMax / 2,
+            ]
+        ),
         ("statements in a request to `Rings`", [Model.ringStatementsPerRequest]),
         ("a page of `Statements.Fetch`", [Model.pageBytes]),
         ("remembered operations, private", [Model.rememberedOperations, Model.rememberedOperationBytes]),

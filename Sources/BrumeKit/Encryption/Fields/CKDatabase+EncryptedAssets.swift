@@ -92,11 +92,39 @@ extension CKDatabase {
         zones.updateTrees(id) { _ in }
         let places = zone.saves.indices.filter { zone.saves[$0].setsAssets }
         for root in Set(try await roots(of: zone, places, account, options).roots.values).sorted() {
-            let tree = ZoneRingID(owner: id.owner, zone: id.zone, root: root)
-            // What this device has kept counts, whatever the server says of the root since.
-            let isTree = await zones.isKept(tree, for: account)
-            let ring = zones.trees(id).isShared(root) || isTree ? tree : id
+            let ring = await ringForReading(below: root, id, account)
             _ = try await zones.keysForReading(ring, upTo: 0, for: account, options)
         }
+    }
+
+    /// Fails where this device has no keys of a record in another's zone of which the app sets or removes files that
+    /// are not open here.
+    ///
+    /// - Throws: `accountTemporarilyUnavailable`, and what ``EncryptedZones/keysForReading(_:upTo:isOpenVain:for:_:)``
+    ///   throws.
+    func requireKeys(
+        of outgoing: OutgoingRecord, in zone: OutgoingZone, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) {
+        guard let place = zone.saves.firstIndex(where: { $0.name == outgoing.name }) else { return }
+        for root in Set(try await roots(of: zone, [place], account, options).roots.values) {
+            let ring = await ringForReading(below: root, zone.id.ringID, account)
+            let keys = try await account.encryptedZones.keysForReading(ring, upTo: 0, for: account, options)
+            if keys?.cipher(root: root) != nil { continue }
+            throw CKError.notEncrypted(
+                .waitsForOwner,
+                "\(outgoing.name.quotedName) has an encrypted file that this device can't read, and so neither replaces "
+                    + "nor removes: open the share's whole link, or fetch the record again once its owner has handed on "
+                    + "the keys")
+        }
+    }
+
+    /// The ring that records below a root in another's zone are read with.
+    private func ringForReading(
+        below root: String, _ zone: ZoneRingID, _ account: AccountBinding
+    ) async -> ZoneRingID {
+        let tree = ZoneRingID(owner: zone.owner, zone: zone.zone, root: root)
+        if account.encryptedZones.trees(zone).isShared(root) { return tree }
+        // What this device has kept counts, whatever the server says of the root since.
+        return await account.encryptedZones.isKept(tree, for: account) ? tree : zone
     }
 }

@@ -80,6 +80,11 @@ extension CKDatabase {
             }
         }
         if databaseScope == .shared {
+            for outgoing in zone.saves where outgoing.changesClosedAssets {
+                try await failing([outgoing]) { () async throws(CKError) in
+                    try await self.requireKeys(of: outgoing, in: zone, account, options)
+                }
+            }
             try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
                 try await self.learnKeys(of: zone, account, options)
             }

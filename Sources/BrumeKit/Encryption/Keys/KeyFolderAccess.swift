@@ -25,10 +25,6 @@ struct KeyFolderAccess: Sendable {
                 try await account.welcome()
             }
         guard let user = welcome.userRecordName else { throw .noAccount }
-        guard Names.isUserRecordName(user) else {
-            throw CKError(
-                .internalError, message: "the server names a user that there can't be; ask its operator what it runs")
-        }
         let (folder, stateFolder): (KeyFolder, String)
         do throws(ConfigurationProblem) {
             let scope = IdentityScope(
@@ -64,6 +60,9 @@ struct KeyFolderAccess: Sendable {
         let kept = try await use(folder) { () throws(KeyFolderProblem) -> KeyFolder.Attempt<String?> in
             if let kept = try file.load() { return .done(kept) }
             guard hasKeys else { return .done(nil) }
+            guard Names.isUserRecordName(user) else {
+                throw KeyFolderProblem("the server names a user that there can't be; ask its operator what it runs")
+            }
             return switch try file.keep(user) {
             case .done(let kept): .done(kept)
             case .locked: .locked

@@ -1,0 +1,170 @@
+import BrumeTesting
+import CloudKit
+import Foundation
+import Testing
+
+@Suite("What a device without keys can't read", .timeLimit(.minutes(2)))
+struct ClosedFieldsTests {
+    private func secretPage(_ name: String, _ text: String, zone: CKRecordZone.ID = notes.zoneID) -> CKRecord {
+        let record = CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+        record["title"] = name
+        record.encryptedValues["secret"] = text
+        return record
+    }
+
+    private func save(
+        _ records: [CKRecord], in database: CKDatabase,
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+    ) async throws {
+        let results = try await database.modifyRecords(saving: records, deleting: [], savePolicy: policy)
+        for result in results.saveResults.values { _ = try result.get() }
+    }
+
+    private func accept(_ url: URL?, _ guest: TestDevice) async throws -> CKRecordZone.ID {
+        let metadata = try await guest.container.shareMetadata(for: try #require(url))
+        return try await guest.container.accept(metadata).recordID.zoneID
+    }
+
+    private func errorOfSaving(
+        _ record: CKRecord, in database: CKDatabase,
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+    ) async -> CKError? {
+        do {
+            try await save([record], in: database, policy)
+            return nil
+        } catch {
+            return error as? CKError
+        }
+    }
+
+    private func secret(_ id: CKRecord.ID, _ database: CKDatabase) async throws -> String? {
+        try await database.record(for: id).encryptedValues["secret"]
+    }
+
+    @Test("is removed from a record of others by no guest who waits for the keys")
+    func removedByGuest() async throws {
+        var options = TestServer.Options()
+        options.encryptsAssets = true
+        try await TestServer.run(options: options) { server in
+            let files = try AssetFiles()
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            let record = try files.note("n", 1_000)
+            _ = try await ada.privateCloudDatabase.save(notes)
+            let share = CKShare(rootRecord: record)
+            share.publicPermission = .readWrite
+            try await save([record, share], in: ada.privateCloudDatabase)
+            // The link came without what stands behind its #.
+            let bare = URL(string: share.url!.absoluteString.components(separatedBy: "#")[0])
+            let zone = try await accept(bare, bob)
+            let id = CKRecord.ID(recordName: "n", zoneID: zone)
+            let seen = try await bob.sharedCloudDatabase.record(for: id)
+            #expect(seen.content() == nil && seen.unreadableFields["photo"] != nil)
+            seen["photo"] = nil
+            let error = await errorOfSaving(seen, in: bob.sharedCloudDatabase, .changedKeys)
+            #expect(error?.code == .accountTemporarilyUnavailable)
+            #expect(try await ada.privateCloudDatabase.record(for: record.recordID).content() != nil)
+        }
+    }
+
+    @Test("is replaced by no plain file, and nothing is uploaded for that", arguments: [false, true])
+    func replacedByGuest(hasAccountKeys: Bool) async throws {
+        var options = TestServer.Options()
+        options.encryptsAssets = true
+        try await TestServer.run(options: options) { server in
+            let files = try AssetFiles()
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            let record = try files.note("n", 1_000)
+            _ = try await ada.privateCloudDatabase.save(notes)
+            let share = CKShare(rootRecord: record)
+            share.publicPermission = .readWrite
+            try await save([record, share], in: ada.privateCloudDatabase)
+            if hasAccountKeys { _ = try await bob.container.recoveryCode() }
+            // The guest's app leaves BrumeConfiguration.encryptsAssets as it is.
+            let container = CKContainer(
+                identifier: options.containerIdentifier,
+                configuration: BrumeConfiguration(environmentVariables: bob.environmentVariables))
+            let bare = URL(string: share.url!.absoluteString.components(separatedBy: "#")[0])
+            let metadata = try await container.shareMetadata(for: try #require(bare))
+            let zone = try await container.accept(metadata).recordID.zoneID
+            let database = container.sharedCloudDatabase
+            let seen = try await database.record(for: CKRecord.ID(recordName: "n", zoneID: zone))
+            #expect(seen.unreadableFields["photo"] != nil)
+            server.forgetCalls()
+            seen["photo"] = try files.asset(Data(repeating: 77, count: 5_000))
+            #expect(await errorOfSaving(seen, in: database)?.code == .accountTemporarilyUnavailable)
+            #expect(server.calls(.uploadAsset).isEmpty)
+        }
+    }
+
+    @Test("is removed by no engine of a guest's, with a fetched record")
+    func removedByGuestsEngine() async throws {
+        var options = TestServer.Options()
+        options.encryptsAssets = true
+        try await TestServer.run(options: options) { server in
+            let files = try AssetFiles()
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            let record = try files.note("n", 1_000)
+            _ = try await ada.privateCloudDatabase.save(notes)
+            let share = CKShare(rootRecord: record)
+            let participant = try await bob.container.shareParticipant(
+                forUserRecordID: try await bob.container.userRecordID())
+            participant.permission = .readWrite
+            share.addParticipant(participant)
+            try await save([record, share], in: ada.privateCloudDatabase)
+            // With the whole link: the owner's device has not handed on the keys yet.
+            let zone = try await accept(share.url, bob)
+            let delegate = TestSyncEngineDelegate()
+            var configuration = CKSyncEngine.Configuration(
+                database: bob.sharedCloudDatabase, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            try await engine.fetchChanges()
+            let seen = try #require(delegate.records[CKRecord.ID(recordName: "n", zoneID: zone)])
+            #expect(seen.unreadableFields["photo"] != nil)
+            seen["photo"] = nil
+            seen["text"] = "edited"
+            delegate.save([seen], with: engine)
+            engine.state.remove(pendingDatabaseChanges: engine.state.pendingDatabaseChanges)
+            try? await engine.sendChanges()
+            #expect(try await ada.privateCloudDatabase.record(for: record.recordID).content() != nil)
+        }
+    }
+
+    @Test("stays where the app first sets a plain value of its name, which is refused, and then removes it")
+    func removedAfterRefusal() async throws {
+        try await TestServer.run { server in
+            let (phone, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
+            let record = secretPage("n", "milk")
+            _ = try await phone.privateCloudDatabase.save(notes)
+            try await save([record], in: phone.privateCloudDatabase)
+            let database = laptop.privateCloudDatabase
+            let mine = try await database.record(for: record.recordID)
+            mine["secret"] = "plain"
+            #expect(await errorOfSaving(mine, in: database)?.code == .invalidArguments)
+            mine["secret"] = nil
+            #expect(await errorOfSaving(mine, in: database, .changedKeys)?.encryptionProblem == .deviceHasNoKeys)
+            #expect(try await secret(record.recordID, phone.privateCloudDatabase) == "milk")
+        }
+    }
+
+    @Test("is compared by no query, and by no subscription, also in development")
+    func subscription() async throws {
+        try await TestServer.run { server in
+            let database = try server.device(of: "ada").privateCloudDatabase
+            _ = try await database.save(notes)
+            try await save([secretPage("n", "milk")], in: database)
+            let predicate = NSPredicate(format: "secret == %@", "milk")
+            let query = await failure {
+                try await database.records(matching: CKQuery(recordType: "Page", predicate: predicate))
+            }
+            #expect(query?.code == .invalidArguments)
+            let subscription = CKQuerySubscription(
+                recordType: "Page", predicate: predicate, subscriptionID: "s", options: [.firesOnRecordCreation])
+            let info = CKSubscription.NotificationInfo()
+            info.shouldSendContentAvailable = true
+            subscription.notificationInfo = info
+            let error = await failure { try await database.save(subscription) }
+            #expect(error?.code == .invalidArguments)
+        }
+    }
+}
