@@ -15,20 +15,38 @@ struct PendingRemovalTests {
     func staying() {
         var kept = KeptRing()
         #expect(!kept.isToGo("_bob"))
-        kept.note(PendingRemoval(id: 1, staying: ["_bob", "_eve"]))
-        kept.note(PendingRemoval(id: 2, staying: ["_bob", "_cyd"]))
+        kept.note(PendingRemoval(id: 1, users: .staying(["_bob", "_eve"])))
+        kept.note(PendingRemoval(id: 2, users: .staying(["_bob", "_cyd"])))
         #expect(!kept.isToGo("_bob") && kept.isToGo("_eve") && kept.isToGo("_cyd") && kept.isToGo("_dan"))
     }
 
-    @Test("stays within the limits of a file, however much there is, and nobody is forgotten")
-    func many() throws {
+    @Test("names those who go alone where the ring was not known, so that who came since then stays")
+    func going() {
+        var kept = KeptRing()
+        kept.note(PendingRemoval(id: 1, users: .going(["_bob"])))
+        #expect(kept.isToGo("_bob") && !kept.isToGo("_eve"))
+        // Of both kinds together, too.
+        for id in 2...UInt64(KeyLimits.ringRemovalsMax) {
+            kept.note(PendingRemoval(id: id, users: id == 2 ? .going(["_cyd"]) : .staying(["_bob", "_cyd", "_eve"])))
+        }
+        kept.note(PendingRemoval(id: 99, users: .staying(["_bob", "_cyd", "_eve"])))
+        kept.note(PendingRemoval(id: 100, users: .staying(["_bob", "_cyd", "_eve"])))
+        #expect(kept.removals.count == KeyLimits.ringRemovalsMax)
+        #expect(["_bob", "_cyd", "_dan", "_eve"].filter(kept.isToGo) == ["_bob", "_cyd", "_dan"])
+    }
+
+    @Test(
+        "stays within the limits of a file, however much there is, and nobody is forgotten", arguments: [false, true])
+    func many(areNamed: Bool) throws {
         let ring = RingPlace(owner: "_ada", zone: "Diary")
         var kept = KeptRing()
         let users = (0..<KeyLimits.ringStayingMax).map { "_user\($0)" }
         for (index, user) in users.enumerated() {
             kept.note(
                 PendingRemoval(
-                    id: UInt64(index), staying: Set(users).subtracting([user]), endedLinks: [Array("\(index)".utf8)],
+                    id: UInt64(index),
+                    users: areNamed ? .going([user]) : .staying(Set(users).subtracting([user])),
+                    endedLinks: [Array("\(index)".utf8)],
                     closesLink: index == 3))
             let read = try RingFile.decode(
                 RingFile.encode(kept, ring: ring, place: place).bytes, ring: ring, place: place)

@@ -51,7 +51,7 @@ struct RingFileTests {
         let others = (1...3).map { [UInt8](repeating: $0, count: Place.ringIDBytes) }
         return [
             KeptRing(), KeptRing(isOver: true), KeptRing(isOver: true, wasDeletedHere: true),
-            KeptRing(removals: [PendingRemoval(id: 7, staying: ["_bob"])]), KeptRing(link: LinkSecret()),
+            KeptRing(removals: [PendingRemoval(id: 7, users: .staying(["_bob"]))]), KeptRing(link: LinkSecret()),
             KeptRing(lives: ZoneLives(ringIDs: others)),
             KeptRing(known: ring, lives: ZoneLives(ringIDs: [id])),
             KeptRing(known: ring, lives: ZoneLives(ringIDs: others + [id]), isOver: true),
@@ -147,8 +147,8 @@ struct RingFileTests {
     func removals() throws {
         for isOver in [false, true] {
             let removals = [
-                PendingRemoval(id: .max, staying: []),
-                PendingRemoval(id: 1, staying: ["_bob", "_eve"], endedLinks: [[1], []], closesLink: true),
+                PendingRemoval(id: .max, users: .staying([])), PendingRemoval(id: 2, users: .going(["_dan"])),
+                PendingRemoval(id: 1, users: .staying(["_bob", "_eve"]), endedLinks: [[1], []], closesLink: true),
             ]
             let kept = KeptRing(known: try ring(1), isOver: isOver, removals: removals)
             let bytes = RingFile.encode(kept, ring: phone.ring, place: place).bytes

@@ -30,7 +30,7 @@ enum KeyLimits {
     static let ringInvitationsMax = 32
     /// What an app has decided about a ring's members at different times, and no entry says yet.
     static let ringRemovalsMax = 8
-    /// Those who stay by such a decision: more than a share has participants.
+    /// Those whom such a decision names: more than a share has participants.
     static let ringStayingMax = 256
     /// Others whose statements are asked for in one look at a ring: all whom a ring has ever named, for a device that
     /// comes late. Twice as many as a server keeps beside the rings of a zone.

@@ -3,7 +3,7 @@ struct Departures: Sendable {
     /// Those who stay, by their user record names; the owner does in any case. Whoever else is a member goes, whatever
     /// the server has said of them.
     var staying: Set<String> = []
-    /// Those who go, whoever else the server gives the same name.
+    /// Those who go, whoever else the server gives the same name; of a ring that is not known they alone.
     var named: Set<String> = []
     /// The ids of links for one guest that end.
     var endedLinks: Set<[UInt8]> = []

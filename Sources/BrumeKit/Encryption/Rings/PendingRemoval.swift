@@ -1,20 +1,42 @@
 /// What an app has decided about those with whom it shares something, until an entry of this device's says the same.
-///
-/// It names those who stay, and not those who go: a server may show later whom another device has let in by then.
 struct PendingRemoval: Equatable, Sendable {
+    enum Users: Equatable, Sendable {
+        /// Nobody stays but these and the owner: a server may show later whom another device has let in by then.
+        case staying(Set<String>)
+        /// These go. A device that does not know the ring may be let in much later, and must not take out those who
+        /// came meanwhile.
+        case going(Set<String>)
+    }
+
     /// Random: two of the same content are two.
     let id: UInt64
-    /// Those who stay at most, by their user record names. The owner does in any case.
-    var staying: Set<String>
+    /// By their user record names.
+    var users: Users
     /// The ids of links for one guest that end.
     var endedLinks: Set<[UInt8]> = []
     /// Whether a link that opens the keys by itself ends.
     var closesLink = false
 
+    /// Whether somebody goes by it.
+    func takesOut(_ user: String) -> Bool {
+        switch users {
+        case .staying(let users): !users.contains(user)
+        case .going(let users): users.contains(user)
+        }
+    }
+
     /// Both at once: who is out by either is out.
     fileprivate func and(_ other: PendingRemoval) -> PendingRemoval {
-        PendingRemoval(
-            id: .random(in: 0 ... .max), staying: staying.intersection(other.staying),
+        let both: Users =
+            switch (users, other.users) {
+            case (.staying(let users), .staying(let others)): .staying(users.intersection(others))
+            case (.staying(let stay), .going(let go)), (.going(let go), .staying(let stay)):
+                .staying(stay.subtracting(go))
+            case (.going(let users), .going(let others)):
+                .going(Set(users.union(others).sorted().prefix(KeyLimits.ringStayingMax)))
+            }
+        return PendingRemoval(
+            id: .random(in: 0 ... .max), users: both,
             endedLinks: Set(endedLinks.union(other.endedLinks).prefix(KeyLimits.ringInvitationsMax)),
             closesLink: closesLink || other.closesLink)
     }
@@ -22,7 +44,7 @@ struct PendingRemoval: Equatable, Sendable {
 
 extension KeptRing {
     /// Whether the app has somebody go, and no entry of this device's says so yet.
-    func isToGo(_ user: String) -> Bool { removals.contains { !$0.staying.contains(user) } }
+    func isToGo(_ user: String) -> Bool { removals.contains { $0.takesOut(user) } }
 
     /// Keeps a removal in mind. Of too many the oldest become one, which nothing takes back any more.
     mutating func note(_ removal: PendingRemoval) {

@@ -9,9 +9,9 @@ internal import BrumeSystem
 /// 34  1   flags: 1 where the zone was deleted, as far as is known; 4 where this device has deleted the zone; 8 where
 ///         the app has taken people out of what is shared, and no entry says so yet; 16 where this device has asked for
 ///         the zone's deletion
-///         where it has: count (4), then of each removal, the oldest first: its id (8); 1 where an open link ends, else
-///         0 (1); count of those who stay (4), the user record name of each (counted); count of links for one that
-///         end (4), the id of each (counted)
+///         where it has: count (4), then of each removal, the oldest first: its id (8); flags (1), 1 where an open link
+///         ends, 2 where users are named who go, and not those who stay; count of these users (4), the user record name
+///         of each (counted); count of links for one that end (4), the id of each (counted)
 ///     4   count of lives, then the ring's id of each (16), the oldest first
 ///     4   count of branches, then of each: count of entries (4), each signed entry (counted)
 ///     32  the secret of an open link, where there is one; else nothing
@@ -99,22 +99,29 @@ enum RingFile {
 
     private static func encode(_ removal: PendingRemoval, _ writer: inout KeyFileWriter) {
         writer.write(u64: removal.id)
-        writer.write(u8: removal.closesLink ? 1 : 0)
-        writer.write(u32: UInt32(removal.staying.count))
-        for user in removal.staying.sorted() { writer.write(counted: Array(user.utf8)) }
+        let (users, areGoing) =
+            switch removal.users {
+            case .staying(let users): (users, false)
+            case .going(let users): (users, true)
+            }
+        writer.write(u8: (removal.closesLink ? 1 : 0) | (areGoing ? 2 : 0))
+        writer.write(u32: UInt32(users.count))
+        for user in users.sorted() { writer.write(counted: Array(user.utf8)) }
         writer.write(u32: UInt32(removal.endedLinks.count))
         for id in removal.endedLinks.sorted(by: { $0.lexicographicallyPrecedes($1) }) { writer.write(counted: id) }
     }
 
     private static func decodeRemoval(_ reader: inout KeyFileReader) throws(KeyFile.Refusal) -> PendingRemoval {
-        var removal = PendingRemoval(id: try reader.readU64(), staying: [])
-        let flag = try reader.readU8()
-        guard flag < 2 else { throw .damaged }
-        removal.closesLink = flag == 1
+        let id = try reader.readU64()
+        let flags = try reader.readU8()
+        guard flags < 4 else { throw .damaged }
+        var users: Set<String> = []
         for _ in 0..<(try count(&reader, atMost: KeyLimits.ringStayingMax)) {
             guard let user = String(validating: try reader.readCounted(), as: UTF8.self) else { throw .damaged }
-            removal.staying.insert(user)
+            users.insert(user)
         }
+        var removal = PendingRemoval(id: id, users: flags & 2 == 0 ? .staying(users) : .going(users))
+        removal.closesLink = flags & 1 != 0
         for _ in 0..<(try count(&reader, atMost: KeyLimits.ringInvitationsMax)) {
             removal.endedLinks.insert(try reader.readCounted())
         }

@@ -55,20 +55,23 @@ extension ZoneRingDriver {
         _ departures: Departures, of ring: ZoneRingID, for account: AccountBinding
     ) async throws(CKError) -> (id: UInt64, users: Set<String>)? {
         let user = try await folders.folder(of: account).place.scope.account
-        let removal = PendingRemoval(
-            id: .random(in: 0 ... .max),
-            staying: Set(departures.staying.sorted().prefix(KeyLimits.ringStayingMax)),
-            endedLinks: Set(departures.endedLinks.prefix(KeyLimits.ringInvitationsMax)),
-            closesLink: departures.closesLink)
+        func bounded(_ users: Set<String>) -> Set<String> { Set(users.sorted().prefix(KeyLimits.ringStayingMax)) }
+        let id = UInt64.random(in: 0 ... .max)
         var users: Set<String>?
         try await change(ring, for: account, alsoUnknown: departures.areOfUnknownRings) { kept in
+            let removal = PendingRemoval(
+                id: id,
+                users: kept.known == nil
+                    ? .going(bounded(departures.named)) : .staying(bounded(departures.staying)),
+                endedLinks: Set(departures.endedLinks.prefix(KeyLimits.ringInvitationsMax)),
+                closesLink: departures.closesLink)
             let members = kept.known?.chain.head.members.filter { $0.role != .owner }.map(\.user) ?? []
             users = Set(
-                members.filter { !removal.staying.contains($0) && !kept.isToGo($0) && !$0.hasBytes(of: user) })
+                members.filter { removal.takesOut($0) && !kept.isToGo($0) && !$0.hasBytes(of: user) })
             kept.note(removal)
             return true
         }
-        return users.map { (removal.id, $0) }
+        return users.map { (id, $0) }
     }
 
     /// What was to take people out did not happen.
