@@ -163,7 +163,9 @@ package final class Server: @unchecked Sendable {
         }
         if let address = configuration.metricsAddress {
             do {
-                metrics = try MetricsListener(host: address.host, port: address.port, server: core)
+                metrics = try MetricsListener(host: address.host, port: address.port, server: core) {
+                    [configuration, path = assets.path] in MachineFigures(configuration, assetsPath: path)
+                }
             } catch {
                 throw ServerError(listeningOn: address.host, address.port, error)
             }

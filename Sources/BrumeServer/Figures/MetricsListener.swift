@@ -12,9 +12,12 @@ final class MetricsListener: Sendable {
 
     var port: UInt16 { listener.port }
 
-    init(host: String, port: UInt16, server: ServerCore) throws(SystemError) {
+    /// - Parameter machine: Reads what surrounds the server; called on the listener's thread.
+    init(
+        host: String, port: UInt16, server: ServerCore, machine: @escaping @Sendable () -> MachineFigures
+    ) throws(SystemError) {
         listener = try HTTPListener(host: host, port: port) { [unowned server] path in
-            MetricsListener.response(to: path, server)
+            MetricsListener.response(to: path, server, machine)
         }
     }
 
@@ -37,7 +40,9 @@ final class MetricsListener: Sendable {
         }
     }
 
-    private static func response(to path: String, _ server: ServerCore) -> HTTPListener.Response {
+    private static func response(
+        to path: String, _ server: ServerCore, _ machine: () -> MachineFigures
+    ) -> HTTPListener.Response {
         guard ["/metrics", "/livez", "/readyz"].contains(path) else {
             return HTTPListener.Response(404, "there are /metrics, /livez and /readyz\n")
         }
@@ -51,7 +56,8 @@ final class MetricsListener: Sendable {
         switch path {
         case "/metrics":
             return HTTPListener.Response(
-                200, PrometheusText(server.figures(of: parts, at: now)).text, contentType: PrometheusText.contentType)
+                200, PrometheusText(server.figures(of: parts, at: now), machine()).text,
+                contentType: PrometheusText.contentType)
         case "/livez": return HTTPListener.Response(200, "the loops turn\n")
         case "/readyz": return readiness(server.health(at: now))
         default: preconditionFailure("an answer was asked for \(path), which is none of ours")

@@ -21,8 +21,9 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    init(_ figures: ServerFigures) {
+    init(_ figures: ServerFigures, _ machine: MachineFigures = MachineFigures()) {
         server(figures)
+        surroundings(machine)
         calls(figures)
         assets(figures.assets)
         push(figures)
@@ -72,6 +73,29 @@ struct PrometheusText {
         }
         gauge("process_open_fds", String(figures.descriptors.open), "Descriptors that the process has open.")
         gauge("process_max_fds", String(figures.descriptors.limit), "Descriptors that the process may have.")
+    }
+
+    private mutating func surroundings(_ machine: MachineFigures) {
+        if let seconds = machine.certificateExpirySeconds {
+            gauge(
+                "brume_certificate_expiry_timestamp_seconds", String(seconds),
+                "When the certificate in its file expires, in seconds since 1970; a reload takes another one.")
+        }
+        gauge("brume_disk_free_bytes", "Bytes that the server can still write, where its data or its assets are.")
+        for disk in machine.disks {
+            sample("brume_disk_free_bytes", [("content", disk.content)], String(disk.freeBytes))
+        }
+        gauge("brume_disk_size_bytes", "Bytes of the file system where the server's data or its assets are.")
+        for disk in machine.disks {
+            sample("brume_disk_size_bytes", [("content", disk.content)], String(disk.totalBytes))
+        }
+        gauge("brume_budget_bytes", "What each budget allows; 0 for none.")
+        for (budget, bytes) in [
+            ("memory", machine.memoryBudgetBytes), ("output", machine.outputBudgetBytes),
+            ("input", machine.inputBudgetBytes),
+        ] {
+            sample("brume_budget_bytes", [("budget", budget)], String(bytes))
+        }
     }
 
     private mutating func calls(_ figures: ServerFigures) {

@@ -1,4 +1,5 @@
 import BrumeServer
+import BrumeSystem
 import BrumeTestKit
 import Glibc
 import Testing
@@ -56,6 +57,14 @@ struct MetricsTests {
             #expect((families["process_max_fds"]?.samples.values.first ?? 0) > descriptors)
             #expect((families["brume_connections_limit"]?.samples.values.first ?? 0) > 1)
             #expect(families["brume_connections_turned_away_total"]?.samples.count == 5)
+            let expiry = try #require(
+                families["brume_certificate_expiry_timestamp_seconds"]?.samples.values.first)
+            #expect(expiry > Double(SystemClock.nowMilliseconds / 1000))
+            let free = try #require(
+                families["brume_disk_free_bytes"]?.samples[#"brume_disk_free_bytes{content="data"}"#])
+            let size = families["brume_disk_size_bytes"]?.samples[#"brume_disk_size_bytes{content="data"}"#] ?? 0
+            #expect(free > 0 && free <= size)
+            #expect(families["brume_budget_bytes"]?.samples[#"brume_budget_bytes{budget="input"}"#] == 134_217_728)
             for secret in ["waldo", "ZoneOfTheMetrics", token] { #expect(!answer.body.contains(secret)) }
         }
     }
