@@ -29,4 +29,19 @@ struct SlowCallTests {
         #expect(try lines(turnMilliseconds: 10, bound: 1_000) == [])
         #expect(try lines(turnMilliseconds: 1_500, bound: 0) == [])
     }
+
+    @Test("and all others have a line when they begin and when they end, where the log tells everything")
+    func everything() throws {
+        let lines = Lines()
+        let server = try SteppedServer {
+            $0.log = lines.log(minimum: .debug)
+        }
+        let peer = try server.connect(account: "a")
+        try peer.makeZone("notes")
+        let calls = lines.all.filter { $0.contains("method=Zones.Modify") }
+        #expect(calls.count == 2, "\(calls)")
+        #expect(calls.first?.contains(" debug call method=Zones.Modify user=_") == true, "\(calls)")
+        #expect(calls.last?.contains(" debug call ended method=Zones.Modify milliseconds=") == true, "\(calls)")
+        #expect(calls.last?.hasSuffix(" code=0") == true, "\(calls)")
+    }
 }

@@ -107,7 +107,7 @@ extension Session {
             server.log.debug(
                 "call",
                 [
-                    ("method", String(method.rawValue)), ("user", identity.userRecordName),
+                    ("method", method.name), ("user", identity.userRecordName),
                     ("request", header.requestID), ("group", header.operationGroup),
                 ])
         case .refuse(let status):

@@ -204,6 +204,13 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
     func count(_ call: ServerConnectionStateMachine.EndedCall, failure: ErrorCode?) {
         let now = shard.loop.currentNanoseconds
         table.figures.ended(call, failure: failure, nowNanoseconds: now)
+        server.log.debug(
+            "call ended",
+            [
+                ("method", Method(rawValue: call.method).name),
+                ("milliseconds", String((now - call.beganNanoseconds) / 1_000_000)), ("request", call.requestID),
+                ("code", failure.map { String($0.rawValue) } ?? "0"),
+            ])
         let bound = door.configuration.slowCallMilliseconds * 1_000_000
         if bound > 0, !call.isStreaming, now >= call.beganNanoseconds + bound {
             table.logSlow(call, failure: failure, nowNanoseconds: now)

@@ -4,8 +4,9 @@ internal import BrumeStore
 /// Checks query subscriptions against the schema: when they are saved, and for each record that they would report.
 ///
 /// Development's schema may not know yet what a subscription asks for, since it learns from saves: there only what
-/// compares encrypted fields is refused. What production's does not allow is refused there. READ of the type is required in both, and checked again for each record that is to
-/// be reported: if a role was taken away, or a type is not readable any more, the events end without a trace.
+/// compares encrypted fields is refused. What production's does not allow is refused there. READ of the type is
+/// required in both, and checked again for each record that is to be reported: if a role was taken away, or a type is
+/// not readable any more, the events end without a trace.
 extension Shard {
     /// The gate for a database of this shard. It uses the schema as it is when it is asked.
     func subscriptionGate(for id: DatabaseID) -> SubscriptionGate {

@@ -11,8 +11,8 @@ extension CKDatabase {
     ///
     /// In the shared database an administrator takes others out: the device's next save there makes the entry.
     ///
-    /// - Throws: `internalError` where that can't be written, and what asking the server for the root of a share throws;
-    ///   then nothing is to be sent.
+    /// - Throws: `internalError` where that can't be written; what asking the server for a share's root throws. Then
+    ///   nothing is to be sent.
     func noteGoers(
         _ part: RecordModification.Part, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> Goers {
@@ -64,7 +64,7 @@ extension CKDatabase {
         }
     }
 
-    /// The same where nothing was done. It goes on though the app's task was cancelled: who stays would be without keys.
+    /// The same where nothing was done. It goes on though the app's task was cancelled: who stays would have no keys.
     func stay(_ goers: Goers, _ account: AccountBinding, _ options: CallOptions) async {
         if goers.isEmpty { return }
         await Task {
