@@ -43,6 +43,20 @@ struct ManagedServiceTests {
         #expect(manager.next(timeoutMilliseconds: 0) == nil)
     }
 
+    @Test("asks for more time while it reads a large folder, and not where it waits for a disk that gives nothing")
+    func longStart() {
+        var start = LongStart(nowNanoseconds: 5_000_000_000, cpuNanoseconds: 1_000_000_000)
+        #expect(
+            start.look(nowNanoseconds: 15_000_000_000, cpuNanoseconds: 9_000_000_000) == [
+                .extendedTimeout(microseconds: 120_000_000), .status("reading the data folder, for 10 s so far"),
+            ])
+        #expect(
+            start.look(nowNanoseconds: 25_000_000_000, cpuNanoseconds: 9_010_000_000) == [
+                .status("reading the data folder, for 20 s so far; it waits for the disk")
+            ])
+        #expect(start.look(nowNanoseconds: 35_000_000_000, cpuNanoseconds: 9_100_000_000).count == 2)
+    }
+
     @Test("feeds the watchdog while its loops turn, and no longer")
     func watchdog() async throws {
         try server.start(environment: ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "200000"])

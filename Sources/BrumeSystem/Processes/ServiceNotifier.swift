@@ -46,7 +46,9 @@ package struct ServiceNotifier: Sendable {
     }
 
     /// Sends states together: the manager takes all of them or none.
-    package func send(_ states: State...) {
+    package func send(_ states: State...) { send(states) }
+
+    package func send(_ states: [State]) {
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
         let fd = socket(AF_UNIX, type, 0)
         guard fd >= 0 else { return }

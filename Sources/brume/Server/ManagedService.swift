@@ -1,3 +1,4 @@
+internal import BrumeLock
 internal import BrumeServer
 internal import BrumeSystem
 internal import Foundation
@@ -7,6 +8,14 @@ internal import Foundation
 struct ManagedService: Sendable {
     private let notifier: ServiceNotifier?
     private let watchdog: ServiceWatchdog?
+    private let opening = Opening()
+
+    /// The time before the server serves. What is said of it is not said afterwards.
+    private final class Opening: Sendable {
+        let isOver = Lock(false)
+        let ended = Semaphore()
+    }
+
     /// What the manager listens on for the server.
     let socket: InheritedSocket?
 
@@ -32,11 +41,26 @@ struct ManagedService: Sendable {
         }
     }
 
-    /// The data folder is being read.
-    func opens() { notifier?.send(.status("reading the data folder")) }
+    /// The data folder is being read: until ``serves(_:)``, or the end of the process.
+    func opens() {
+        guard let notifier else { return }
+        notifier.send(.status("reading the data folder"))
+        let opening = opening
+        Thread.detachNewThread {
+            func cpuNanoseconds() -> UInt64 { ProcessFigures.readOwn()?.cpuNanoseconds ?? 0 }
+            var start = LongStart(nowNanoseconds: MonotonicClock.nowNanoseconds, cpuNanoseconds: cpuNanoseconds())
+            while !opening.ended.wait(milliseconds: LongStart.pauseMilliseconds) {
+                let states = start.look(
+                    nowNanoseconds: MonotonicClock.nowNanoseconds, cpuNanoseconds: cpuNanoseconds())
+                opening.isOver.withLock { if !$0 { notifier.send(states) } }
+            }
+        }
+    }
 
     /// Clients can connect: from now on it is watched, where the manager wants that.
     func serves(_ server: Server) {
+        opening.isOver.withLock { $0 = true }
+        opening.ended.post()
         notifier?.send(.ready, .status("serving on \(server.address)"))
         guard let notifier, let watchdog else { return }
         // A loop that hangs is told of by silence.
