@@ -113,10 +113,10 @@ holds "brume config check" as_brume brume config check --config /etc/brume/brume
 holds "brume doctor" as_brume brume doctor --config /etc/brume/brume.conf
 if command -v systemd-analyze >/dev/null; then
     mkdir -p "$root/usr/share/man/man1"
-    for unit in brume.service brume.socket brume-backup.service brume-backup.timer; do
+    for unit in brume.service brume.socket brume-backup.service brume-backup.timer brume-rehearse.service brume-rehearse.timer; do
         holds "systemd-analyze verify $unit" systemd-analyze verify --root="$root" --man=no "$root/lib/systemd/system/$unit"
     done
-    for unit in brume.service brume-backup.service; do
+    for unit in brume.service brume-backup.service brume-rehearse.service; do
         rating=$(systemd-analyze security --offline=true --root="$root" "$root/lib/systemd/system/$unit" 2>/dev/null |
             sed -n 's/.*Overall exposure level for .*: \([0-9.]*\) .*/\1/p')
         holds "$unit is rated $rating, below 2.0" awk "BEGIN { exit !($rating < 2.0) }"
@@ -218,6 +218,7 @@ fi
 
 holds "a verified backup beside the server" as_brume brume-backup-daily
 holds "and a rehearsal of its restore" as_brume brume-rehearse-restore
+holds "the audit log is as it was written" as_brume brume audit verify --data /var/lib/brume
 equals "brume doctor knows it" "$(as_brume brume doctor --config /etc/brume/brume.conf --json | grep -c '"subject":"backups","severity":"fine"')" 1
 
 # MARK: Removal
