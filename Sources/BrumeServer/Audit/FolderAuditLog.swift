@@ -27,7 +27,7 @@ final class FolderAuditLog: AuditLog {
         (self.log, self.nowMilliseconds, self.failStop) = (log, nowMilliseconds, failStop)
     }
 
-    func begin(_ act: OperatorAct, from origin: OperatorOrigin) throws(ServiceError) -> UInt64 {
+    func begin(_ act: OperatorAct, from origin: OperatorOrigin) throws(ServiceError) -> UInt64? {
         do throws(DiskError) {
             let (number, hash) = try append(
                 .began(act: act.name, target: act.target, peer: origin.peer, request: origin.request))
@@ -39,6 +39,15 @@ final class FolderAuditLog: AuditLog {
                 ])
             return number
         } catch {
+            if error.isFull, act.isLook {
+                log.warning(
+                    "an operator's look is not in the audit log: the disk is full",
+                    [
+                        ("act", act.name), ("target", act.target), ("peer", origin.peer),
+                        ("request", origin.request),
+                    ])
+                return nil
+            }
             if error.isFull { throw .diskFull }
             throw ServiceError(
                 .internalError, "the audit log can't be written, and without it nothing is done: \(error)")

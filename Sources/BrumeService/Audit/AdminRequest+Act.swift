@@ -9,14 +9,15 @@ extension AdminRequest {
         return switch self {
         case .addAccount(let name, _, _): OperatorAct("account.add", name)
         // Of a list the pages behind the first belong to the same act.
-        case .listAccounts(let name): name.isEmpty ? OperatorAct("account.list") : nil
+        case .listAccounts(let name): name.isEmpty ? OperatorAct("account.list", isLook: true) : nil
         case .removeAccount(let name, deletesData: true): OperatorAct("account.remove-with-data", name)
         case .removeAccount(let name, deletesData: false): OperatorAct("account.remove", name)
         case .createToken(let name): OperatorAct("token.create", name)
         case .revokeTokens(let name): OperatorAct("token.revoke", name)
         case .handles(let name, let change):
-            OperatorAct(change.isEmpty ? "account.show" : "account.handles", name)
-        case .quota(let name, nil): OperatorAct("account.show", name)
+            change.isEmpty
+                ? OperatorAct("account.show", name, isLook: true) : OperatorAct("account.handles", name)
+        case .quota(let name, nil): OperatorAct("account.show", name, isLook: true)
         case .quota(let name, _?): OperatorAct("account.quota", name)
         case .snapshot: OperatorAct("snapshot")
         case .importSchema(_, validatesOnly: false): OperatorAct("schema.import", place)

@@ -4,9 +4,9 @@ package import BrumeModel
 package protocol AuditLog: AnyObject, Sendable {
     /// Notes that an act is about to begin. It is durable when this returns.
     ///
-    /// - Returns: The note's number.
+    /// - Returns: The note's number; nil for a look that may go on without one, since the disk is full.
     /// - Throws: Where it can't be kept: then the act must not begin.
-    func begin(_ act: OperatorAct, from origin: OperatorOrigin) throws(ServiceError) -> UInt64
+    func begin(_ act: OperatorAct, from origin: OperatorOrigin) throws(ServiceError) -> UInt64?
 
     /// Notes how an act has ended. Where that can't be kept, the log says so, and the act has no end in the audit log.
     ///
@@ -22,9 +22,11 @@ package struct OperatorAct: Equatable, Sendable {
     package let name: String
     /// The account, or the container with its environment; empty: the whole server.
     package let target: String
+    /// Whether nothing is changed. On a full disk an operator has to see what is there.
+    package let isLook: Bool
 
-    package init(_ name: String, _ target: String = "") {
-        self.name = name
+    package init(_ name: String, _ target: String = "", isLook: Bool = false) {
+        (self.name, self.isLook) = (name, isLook)
         // Before it is looked at a name may be anything.
         self.target = String(String.UnicodeScalarView(target.unicodeScalars.prefix(ServiceLimits.auditTargetScalars)))
     }

@@ -25,12 +25,13 @@ extension ServerCore {
         guard let audit, let act = request.act(container: identity.container, identity.environment) else {
             return perform(request, identity: identity, give)
         }
-        let number: UInt64
+        let noted: UInt64?
         do throws(ServiceError) {
-            number = try audit.begin(act, from: origin)
+            noted = try audit.begin(act, from: origin)
         } catch {
             return give(.failure(error))
         }
+        guard let number = noted else { return perform(request, identity: identity, give) }
         perform(request, identity: identity) { [self] outcome in
             adminLoop.execute {
                 if case .failure(let error) = outcome { audit.end(number, error) } else { audit.end(number, nil) }

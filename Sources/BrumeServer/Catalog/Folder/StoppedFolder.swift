@@ -61,12 +61,13 @@ struct StoppedFolder {
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         guard let audit, let act = request.act(container: container, environment) else { return try body() }
-        let number: UInt64
+        let noted: UInt64?
         do throws(ServiceError) {
-            number = try audit.log.begin(act, from: audit.origin)
+            noted = try audit.log.begin(act, from: audit.origin)
         } catch {
             throw refused(error)
         }
+        guard let number = noted else { return try body() }
         do throws(Failure) {
             let value = try body()
             audit.log.end(number, nil)
