@@ -41,7 +41,7 @@ struct SlowCallTests {
         let calls = lines.all.filter { $0.contains("method=Zones.Modify") }
         #expect(calls.count == 2, "\(calls)")
         #expect(calls.first?.contains(" debug call method=Zones.Modify user=_") == true, "\(calls)")
-        #expect(calls.last?.contains(" debug call ended method=Zones.Modify milliseconds=") == true, "\(calls)")
+        #expect(calls.last?.contains(" debug end of call method=Zones.Modify milliseconds=") == true, "\(calls)")
         #expect(calls.last?.hasSuffix(" code=0") == true, "\(calls)")
     }
 }

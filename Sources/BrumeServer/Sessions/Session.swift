@@ -205,7 +205,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
         let now = shard.loop.currentNanoseconds
         table.figures.ended(call, failure: failure, nowNanoseconds: now)
         server.log.debug(
-            "call ended",
+            "end of call",
             [
                 ("method", Method(rawValue: call.method).name),
                 ("milliseconds", String((now - call.beganNanoseconds) / 1_000_000)), ("request", call.requestID),
