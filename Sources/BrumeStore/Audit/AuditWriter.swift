@@ -8,6 +8,9 @@ package final class AuditWriter {
     private var paths: [String]
     /// How much of the last file is entries; nil where the next entry belongs into another file.
     private var byteCount: UInt64?
+    /// The last line as it was found, which may not be durable: the process that wrote it may have ended because a sync
+    /// failed, and no later sync writes what that one has not. Nil once it was written anew.
+    private var foundLine: (path: String, offset: UInt64, bytes: [UInt8])?
     /// The last entry's number; 0 for none.
     package private(set) var lastNumber: UInt64 = 0
     /// The hash of the last entry's line.
@@ -30,6 +33,7 @@ package final class AuditWriter {
             // By its place: a line that was changed must not decide on the numbers of those to come.
             lastNumber = max(lastNumber, first + UInt64(lines.whole.count) - 1)
             lastHash = disk.sha256(Array(last))
+            foundLine = (path, UInt64(last.startIndex), Array(last) + [UInt8(ascii: "\n")])
             if path == paths.last, lines.isWhole { byteCount = UInt64(lines.byteCount) }
             break
         }
@@ -45,6 +49,7 @@ package final class AuditWriter {
             number: lastNumber + 1, previous: lastHash, milliseconds: milliseconds, event: event)
         let line = entry.line
         let bytes = line + [UInt8(ascii: "\n")]
+        try writeFoundLine()
         let (file, offset): (DiskFile, UInt64)
         if let opened = try open(toAdd: UInt64(bytes.count)) {
             (file, offset) = opened
@@ -59,6 +64,23 @@ package final class AuditWriter {
         byteCount = offset + UInt64(bytes.count)
         (lastNumber, lastHash) = (entry.number, disk.sha256(line))
         return entry.number
+    }
+
+    /// Makes the line durable that was found last, before another one stands behind it.
+    private func writeFoundLine() throws(DiskError) {
+        guard let (path, offset, bytes) = foundLine else { return }
+        let file: DiskFile
+        do throws(DiskError) {
+            file = try disk.openForWriting(path)
+        } catch {
+            guard error.isMissing else { throw error }
+            foundLine = nil
+            return
+        }
+        defer { disk.close(file) }
+        try disk.write(bytes, to: file, at: offset)
+        try disk.sync(file)
+        foundLine = nil
     }
 
     /// Opens the last file where it has room for so many bytes. It is opened for each entry: of a file that was removed
