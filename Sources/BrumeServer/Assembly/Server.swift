@@ -210,20 +210,8 @@ package final class Server: @unchecked Sendable {
 
     /// What the commands on this machine need to reach the server.
     private var serverFile: String {
-        func quoted(_ text: String) -> String {
-            var result = "\""
-            for scalar in text.unicodeScalars {
-                switch scalar {
-                case "\"", "\\": result += "\\\(scalar)"
-                case _ where scalar.value < 0x20:
-                    result += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
-                default: result.unicodeScalars.append(scalar)
-                }
-            }
-            return result + "\""
-        }
-        let ca = configuration.caPath.map(quoted) ?? "null"
-        return "{\"server\":\(quoted(address)),\"ca\":\(ca),\"pid\":\(getpid())}\n"
+        let ca = configuration.caPath.map(JSONText.string) ?? "null"
+        return "{\"server\":\(JSONText.string(address)),\"ca\":\(ca),\"pid\":\(getpid())}\n"
     }
 
     /// About how many bytes the databases in memory take; 0 without a memory budget.

@@ -44,8 +44,8 @@ package struct AuditEntry: Equatable, Sendable {
         var text = "{\"number\":\(number),\"previous\":\"\(previous.hexadecimal)\",\"milliseconds\":\(milliseconds),"
         switch event {
         case .began(let act, let target, let peer, let request):
-            text += "\"act\":\(Self.string(act)),\"target\":\(Self.string(target)),\"peer\":\(Self.string(peer)),"
-            text += "\"request\":\(Self.string(request))}"
+            text += "\"act\":\(JSONText.string(act)),\"target\":\(JSONText.string(target)),"
+            text += "\"peer\":\(JSONText.string(peer)),\"request\":\(JSONText.string(request))}"
         case .ended(let number, let error): text += "\"ends\":\(number),\"error\":\(error)}"
         }
         return Array(text.utf8)
@@ -75,19 +75,5 @@ package struct AuditEntry: Equatable, Sendable {
         self.init(number: number, previous: previous, milliseconds: milliseconds, event: event)
         // One entry has one text.
         guard self.line == line else { return nil }
-    }
-
-    /// A string of JSON: what ends it, and what a terminal takes for a command, is escaped.
-    private static func string(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            if scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\"" || scalar == "\\" {
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            } else {
-                result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
     }
 }
