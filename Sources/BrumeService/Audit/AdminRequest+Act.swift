@@ -8,7 +8,7 @@ extension AdminRequest {
         let place = "\(container) \(environment)"
         return switch self {
         case .addAccount(let name, _, _): OperatorAct("account.add", name)
-        // Of a list the pages behind the first belong to the same act.
+        // A list comes in pages, and is one act.
         case .listAccounts(let name): name.isEmpty ? OperatorAct("account.list", isLook: true) : nil
         case .removeAccount(let name, deletesData: true): OperatorAct("account.remove-with-data", name)
         case .removeAccount(let name, deletesData: false): OperatorAct("account.remove", name)

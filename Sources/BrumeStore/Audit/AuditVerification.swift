@@ -24,10 +24,12 @@ package struct AuditVerification: Sendable {
     package private(set) var hasExpectedHash = false
     /// Acts of which no end is noted: the server ended meanwhile, or they are under way.
     package private(set) var openActs: Set<UInt64> = []
-    /// Where files end in an entry that was not finished: whoever wrote it did not go on to act. It is no problem.
+    /// Where files end in an entry that is not whole: a crash came before its act, or somebody has cut the end of the
+    /// log, which no chain shows. It is no problem by itself.
     package private(set) var unfinished: [Problem] = []
 
     private static let problemsMax = 20
+    private var hasBegun = false
 
     /// - Parameters:
     ///   - hash: The hash that the last line once had, as was noted elsewhere.
@@ -48,24 +50,31 @@ package struct AuditVerification: Sendable {
             if let last = numbers?.upperBound, !lines.whole.isEmpty, first != last + 1 {
                 note(path, 1, "entries are missing: the last one before has the number \(last)")
             }
+            var number = first
             for (index, bytes) in lines.whole.enumerated() {
                 let line = Array(bytes)
-                check(line, number: first + UInt64(index), path, index + 1, disk)
+                let entry = AuditEntry(line: line)
+                numbers = (numbers?.lowerBound ?? first)...(first + UInt64(index))
+                check(entry, of: line, number: number, path, index + 1, disk)
                 if lastHash == hash { hasExpectedHash = true }
-                if let entry = AuditEntry(line: line) { visit(entry, lastHash) }
+                if let entry { visit(entry, lastHash) }
+                // Where one was taken out, those behind it are told by it alone.
+                number = (entry?.number ?? number) &+ 1
             }
             if let line = lines.unfinishedLine, unfinished.count < Self.problemsMax {
-                unfinished.append(Problem(path: path, line: line, text: "an entry was begun, and not finished"))
+                unfinished.append(Problem(path: path, line: line, text: "an entry is not whole"))
             }
         }
     }
 
-    private mutating func check(_ line: [UInt8], number: UInt64, _ path: String, _ place: Int, _ disk: any Disk) {
+    private mutating func check(
+        _ entry: AuditEntry?, of line: [UInt8], number: UInt64, _ path: String, _ place: Int, _ disk: any Disk
+    ) {
         let former = lastHash
-        let isFirst = numbers == nil
+        let isFirst = !hasBegun
+        hasBegun = true
         lastHash = disk.sha256(line)
-        numbers = (numbers?.lowerBound ?? number)...number
-        guard let entry = AuditEntry(line: line) else { return note(path, place, "this is no entry") }
+        guard let entry else { return note(path, place, "this is no entry") }
         if entry.number != number {
             note(path, place, "the entry has the number \(entry.number), and \(number) by its place")
         }

@@ -11,6 +11,8 @@ package final class AuditWriter {
     /// The last line as it was found, which may not be durable: the process that wrote it may have ended because a sync
     /// failed, and no later sync writes what that one has not. Nil once it was written anew.
     private var foundLine: (path: String, offset: UInt64, bytes: [UInt8])?
+    /// The sync that failed: nothing is added behind it.
+    private var failedSync: DiskError?
     /// The last entry's number; 0 for none.
     package private(set) var lastNumber: UInt64 = 0
     /// The hash of the last entry's line.
@@ -43,8 +45,18 @@ package final class AuditWriter {
     ///
     /// - Returns: Its number.
     /// - Throws: Where it was not added. After a failed sync (``DiskError/isFailedSync``) nobody knows whether it was,
-    ///   and nothing may be added any more.
+    ///   and this throws the same from then on.
     package func append(_ event: AuditEntry.Event, milliseconds: Int64) throws(DiskError) -> UInt64 {
+        if let failedSync { throw failedSync }
+        do throws(DiskError) {
+            return try write(event, milliseconds: milliseconds)
+        } catch {
+            if error.isFailedSync { failedSync = error }
+            throw error
+        }
+    }
+
+    private func write(_ event: AuditEntry.Event, milliseconds: Int64) throws(DiskError) -> UInt64 {
         let entry = AuditEntry(
             number: lastNumber + 1, previous: lastHash, milliseconds: milliseconds, event: event)
         let line = entry.line
@@ -141,7 +153,7 @@ package final class AuditWriter {
 package struct AuditLimits: Sendable {
     /// A file that would become larger is followed by another one.
     package var fileBytes: UInt64 = 16 * 1024 * 1024
-    /// Of more, the oldest go: a gigabyte is kept, which is 400 days of some 3,700 acts each.
+    /// So many files are kept, and the oldest go: a gigabyte, which is 400 days of some 3,700 acts each.
     package var files = 64
 
     package init() {}
@@ -155,7 +167,7 @@ struct AuditLines {
     let isWhole: Bool
     let byteCount: Int
 
-    /// The number of the line at which an entry was begun, and not finished, from 1 on.
+    /// The number of the line that is no whole entry, from 1 on.
     var unfinishedLine: Int? { isWhole ? nil : whole.count + 1 }
 
     /// - Throws: Also where the file is larger than any is.

@@ -9,10 +9,10 @@ enum AuditCommands {
     private static let actsMax = 100_000
 
     private static let note = """
-        The log is in the folder audit of the data folder, readable by the server's user and root, and in each backup: --data \
-        may name a backup that is a folder. It has what was done by these commands and to whom, who did it (a process and its \
-        user, or the address of whoever had the operator's token) and how it ended; no tokens, addresses or schemas. The newest \
-        1 GiB is kept.
+        The log is in the folder audit of the data folder, readable by the server's user and root, and in each backup: \
+        --data may name a backup that is a folder. It has what was done by these commands and to whom, who did it (a \
+        process and its user, or the address of whoever had the operator's token) and how it ended; no tokens, addresses \
+        or schemas. The newest 1 GiB is kept.
         """
 
     static let definitions = [
@@ -37,9 +37,9 @@ enum AuditCommands {
             ],
             notes: [
                 """
-                Each entry has the hash of the one before it. Whoever can write the folder can also write the whole log anew, \
-                or cut its end: note the hash that this prints elsewhere, or send the server's log, which has each entry's, to \
-                another machine, and give it with --hash later. What is wrong: exit code 7.
+                Each entry has the hash of the one before it. Whoever can write the folder can also write the whole log \
+                anew, or cut its end: note the hash that this prints elsewhere, or send the server's log, which has that \
+                of each act, to another machine, and give it with --hash later. What is wrong: exit code 7.
                 """, note,
             ],
             examples: [
@@ -53,7 +53,7 @@ enum AuditCommands {
         let number: UInt64
         let milliseconds: Int64
         let act, target, peer, request: String
-        /// Nil: no end is noted.
+        /// The number of the error that the operator got, 0 for an act that was done; nil where no end is noted.
         var error: Int?
     }
 
@@ -149,7 +149,9 @@ enum AuditCommands {
             return isSound ? .done : .damaged
         }
         for problem in verification.problems { Terminal.print("\(problem)") }
-        for place in verification.unfinished { Terminal.print("\(place): its act did not begin") }
+        for place in verification.unfinished {
+            Terminal.print("\(place): a crash came before its act, or its end was cut off")
+        }
         if verification.problemCount > verification.problems.count {
             Terminal.print("and \(verification.problemCount - verification.problems.count) more")
         }

@@ -117,6 +117,12 @@ struct AuditLogTests {
             changed.insert(lines[index], at: index)
             try check(changed, "line \(index) was put in twice")
         }
+        // One that is taken out is told once, and not with each line behind it.
+        var without = lines
+        without.remove(at: 2)
+        disk.replace(path, with: Array(without.map { $0 + [UInt8(ascii: "\n")] }.joined()))
+        #expect(try problems().map { $0.contains("line 3:") } == [true, true])
+        #expect(try AuditVerification(of: disk).numbers == 1...5)
         // What was cut off at the end shows to whoever noted the last hash.
         let hash = writer.lastHash
         disk.replace(path, with: whole)
@@ -136,6 +142,8 @@ struct AuditLogTests {
             try first.append(began("account.remove"), milliseconds: 0)
         }
         #expect(error.isFailedSync)
+        // The server ends on that. Nothing more is added before, though the disk would take it.
+        #expect(throws: error) { try first.append(began("account.remove"), milliseconds: 0) }
         disk.endProcess()
         #expect(try entries().count == 2)
         let second = try writer()
