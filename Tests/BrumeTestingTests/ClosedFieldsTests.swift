@@ -41,8 +41,15 @@ struct ClosedFieldsTests {
         try await database.record(for: id).encryptedValues["secret"]
     }
 
-    @Test("is removed from a record of others by no guest who waits for the keys")
-    func removedByGuest() async throws {
+    private static let sharedID = CKRecord.ID(recordName: "n", zoneID: notes.zoneID)
+
+    /// A note of Ada's with an encrypted file, which she shares: with everybody who has the URL, or with Bob alone.
+    private func sharedNote(
+        isPrivate: Bool = false,
+        _ body: (
+            _ server: TestServer, _ files: AssetFiles, _ ada: TestDevice, _ bob: TestDevice, _ share: CKShare
+        ) async throws -> Void
+    ) async throws {
         var options = TestServer.Options()
         options.encryptsAssets = true
         try await TestServer.run(options: options) { server in
@@ -51,40 +58,42 @@ struct ClosedFieldsTests {
             let record = try files.note("n", 1_000)
             _ = try await ada.privateCloudDatabase.save(notes)
             let share = CKShare(rootRecord: record)
-            share.publicPermission = .readWrite
+            if isPrivate {
+                let participant = try await bob.container.shareParticipant(
+                    forUserRecordID: try await bob.container.userRecordID())
+                participant.permission = .readWrite
+                share.addParticipant(participant)
+            } else {
+                share.publicPermission = .readWrite
+            }
             try await save([record, share], in: ada.privateCloudDatabase)
-            // The link came without what stands behind its #.
-            let bare = URL(string: share.url!.absoluteString.components(separatedBy: "#")[0])
-            let zone = try await accept(bare, bob)
+            try await body(server, files, ada, bob, share)
+        }
+    }
+
+    @Test("is removed from a record of others by no guest who waits for the keys")
+    func removedByGuest() async throws {
+        try await sharedNote { server, files, ada, bob, share in
+            let zone = try await accept(share.bareURL, bob)
             let id = CKRecord.ID(recordName: "n", zoneID: zone)
             let seen = try await bob.sharedCloudDatabase.record(for: id)
             #expect(seen.content() == nil && seen.unreadableFields["photo"] != nil)
             seen["photo"] = nil
             let error = await errorOfSaving(seen, in: bob.sharedCloudDatabase, .changedKeys)
             #expect(error?.code == .accountTemporarilyUnavailable)
-            #expect(try await ada.privateCloudDatabase.record(for: record.recordID).content() != nil)
+            #expect(try await ada.privateCloudDatabase.record(for: Self.sharedID).content() != nil)
         }
     }
 
     @Test("is replaced by no plain file, and nothing is uploaded for that", arguments: [false, true])
     func replacedByGuest(hasAccountKeys: Bool) async throws {
-        var options = TestServer.Options()
-        options.encryptsAssets = true
-        try await TestServer.run(options: options) { server in
-            let files = try AssetFiles()
-            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
-            let record = try files.note("n", 1_000)
-            _ = try await ada.privateCloudDatabase.save(notes)
-            let share = CKShare(rootRecord: record)
-            share.publicPermission = .readWrite
-            try await save([record, share], in: ada.privateCloudDatabase)
+        try await sharedNote { server, files, ada, bob, share in
             if hasAccountKeys { _ = try await bob.container.recoveryCode() }
             // The guest's app leaves BrumeConfiguration.encryptsAssets as it is.
             let container = CKContainer(
-                identifier: options.containerIdentifier,
+                identifier: server.options.containerIdentifier,
                 configuration: BrumeConfiguration(environmentVariables: bob.environmentVariables))
-            let bare = URL(string: share.url!.absoluteString.components(separatedBy: "#")[0])
-            let metadata = try await container.shareMetadata(for: try #require(bare))
+            let metadata = try await container.shareMetadata(for: try #require(share.bareURL))
             let zone = try await container.accept(metadata).recordID.zoneID
             let database = container.sharedCloudDatabase
             let seen = try await database.record(for: CKRecord.ID(recordName: "n", zoneID: zone))
@@ -98,19 +107,7 @@ struct ClosedFieldsTests {
 
     @Test("is removed by no engine of a guest's, with a fetched record")
     func removedByGuestsEngine() async throws {
-        var options = TestServer.Options()
-        options.encryptsAssets = true
-        try await TestServer.run(options: options) { server in
-            let files = try AssetFiles()
-            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
-            let record = try files.note("n", 1_000)
-            _ = try await ada.privateCloudDatabase.save(notes)
-            let share = CKShare(rootRecord: record)
-            let participant = try await bob.container.shareParticipant(
-                forUserRecordID: try await bob.container.userRecordID())
-            participant.permission = .readWrite
-            share.addParticipant(participant)
-            try await save([record, share], in: ada.privateCloudDatabase)
+        try await sharedNote(isPrivate: true) { server, files, ada, bob, share in
             // With the whole link: the owner's device has not handed on the keys yet.
             let zone = try await accept(share.url, bob)
             let delegate = TestSyncEngineDelegate()
@@ -126,7 +123,7 @@ struct ClosedFieldsTests {
             delegate.save([seen], with: engine)
             engine.state.remove(pendingDatabaseChanges: engine.state.pendingDatabaseChanges)
             try? await engine.sendChanges()
-            #expect(try await ada.privateCloudDatabase.record(for: record.recordID).content() != nil)
+            #expect(try await ada.privateCloudDatabase.record(for: Self.sharedID).content() != nil)
         }
     }
 
@@ -167,4 +164,9 @@ struct ClosedFieldsTests {
             #expect(error?.code == .invalidArguments)
         }
     }
+}
+
+extension CKShare {
+    /// Its URL without what stands behind the #, which is a key.
+    fileprivate var bareURL: URL? { url.flatMap { URL(string: $0.absoluteString.components(separatedBy: "#")[0]) } }
 }

@@ -247,4 +247,28 @@ struct RingCostTests {
             }
         }
     }
+
+    /// Strangers come by a public link, say what keys they have, ask once more, leave, and make room for others.
+    @Test("takes no more memory than one zone may have statements, however many strangers come and go")
+    func strangers() throws {
+        let scene = try RingScene()
+        let database = try scene.database()
+        let zone = try #require(
+            database.incarnation(of: scene.notes, for: Caller(user: scene.ann.user, isOwner: true)))
+        let loaded = try scene.loaded()
+        for number in 0..<300 {
+            let user = Self.user(number)
+            try Self.keep(Self.statements(of: user, count: 255), of: user, beside: scene.notes, scene)
+            let isUnnamed = database.rings.setNamed(false, [user], zone: zone)
+            #expect(isUnnamed)
+            // What a second Rings.Join has the server read.
+            _ = try loaded.ringHeads.userKeys.chains(of: user, inZone: zone, database.rings)
+            // What Database.makeRoom(for:besideZone:) does once they are gone.
+            let isGone = database.rings.removeUnnamed([user], zone: zone)
+            #expect(isGone)
+        }
+        #expect(database.rings.unnamed(inZone: zone).isEmpty)
+        let bytes = loaded.ringHeads.userKeys.approximateBytes
+        #expect(bytes <= RingUserKeys.statementsMax * 200)
+    }
 }

@@ -152,6 +152,39 @@ struct LiedShare {
         #expect(server.calls(.modifyRecords.from(device)).count == before + 1, sourceLocation: sourceLocation)
     }
 
+    /// A guest who has been invited is to be an administrator.
+    func makeAdministrator(_ guest: TestDevice) async throws {
+        let shown = try await handOut()
+        try #require(shown.participants.first { $0.userIdentity.userRecordID == user(guest) }).role = .administrator
+        try await ada.privateCloudDatabase.save(shown)
+    }
+
+    /// Ada's other device, once it has read what the first one saved.
+    func laptopThatReads() async throws -> TestDevice {
+        let laptop = try await laptop()
+        try await save("before", by: ada)
+        try await isRead("before", by: laptop)
+        return laptop
+    }
+
+    /// The server shows Ada's device no entry behind those with which Bob came in.
+    func hideNewEntries() async throws -> ScriptRule {
+        try await server.lie(.showsKeys(of: shared(for: ada), upTo: firstNumber + 2), to: ada)
+    }
+
+    /// Another device of Ada's lets Eve in, with an entry that the server hides from the one that will remove her.
+    ///
+    /// - Returns: What hides it.
+    func letInUnseen(_ guest: TestDevice, by laptop: TestDevice) async throws -> ScriptRule {
+        let hidden = try await hideNewEntries()
+        try await server.lie(.hidesDepartures(of: shared(for: ada)), to: ada)
+        try await accept(by: guest)
+        if kind == .record { _ = try await fetched("root", by: laptop) }
+        _ = try await laptop.privateCloudDatabase.record(for: share)
+        try await isRead("before", by: guest)
+        return hidden
+    }
+
     /// Somebody leaves by themselves.
     func leave(_ device: TestDevice) async throws {
         try await device.sharedCloudDatabase.deleteRecord(withID: id(share.recordName, for: device))

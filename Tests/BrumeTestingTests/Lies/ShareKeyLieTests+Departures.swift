@@ -74,10 +74,7 @@ extension ShareKeyLieTests {
     @Test("are others once an administrator has removed somebody", arguments: LiedShare.Kind.allCases)
     func administrator(kind: LiedShare.Kind) async throws {
         try await LiedShare.run(kind) { share in
-            let own = try await share.handOut()
-            let eve = own.participants.first { $0.userIdentity.userRecordID == share.user(share.eve) }
-            try #require(eve).role = .administrator
-            try await share.ada.privateCloudDatabase.save(own)
+            try await share.makeAdministrator(share.eve)
             try await share.takeIn(share.eve)
             try await share.isRead("root", by: share.eve)
             try await share.isRead(by: share.eve)

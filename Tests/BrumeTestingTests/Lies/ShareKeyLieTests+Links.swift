@@ -67,11 +67,8 @@ extension ShareKeyLieTests {
         arguments: LiedShare.Kind.allCases)
     func openedByHiddenEntry(kind: LiedShare.Kind) async throws {
         try await LiedShare.run(kind) { share in
-            let laptop = try await share.laptop()
-            try await share.save("before", by: share.ada)
-            try await share.isRead("before", by: laptop)
-            let shared = share.shared(for: share.ada)
-            let older = try await share.server.lie(.showsKeys(of: shared, upTo: share.firstNumber + 2), to: share.ada)
+            let laptop = try await share.laptopThatReads()
+            let older = try await share.hideNewEntries()
             let open = try #require(try await laptop.privateCloudDatabase.record(for: share.share) as? CKShare)
             open.publicPermission = .readWrite
             try await laptop.privateCloudDatabase.save(open)

@@ -37,16 +37,8 @@ extension ShareKeyLieTests {
         arguments: LiedShare.Kind.allCases)
     func memberOfHiddenEntry(kind: LiedShare.Kind) async throws {
         try await LiedShare.run(kind) { share in
-            let laptop = try await share.laptop()
-            try await share.save("before", by: share.ada)
-            try await share.isRead("before", by: laptop)
-            let shared = share.shared(for: share.ada)
-            let older = try await share.server.lie(.showsKeys(of: shared, upTo: share.firstNumber + 2), to: share.ada)
-            try await share.server.lie(.hidesDepartures(of: shared), to: share.ada)
-            try await share.accept(by: share.eve)
-            if kind == .record { _ = try await share.fetched("root", by: laptop) }
-            _ = try await laptop.privateCloudDatabase.record(for: share.share)
-            try await share.isRead("before", by: share.eve)
+            let laptop = try await share.laptopThatReads()
+            let older = try await share.letInUnseen(share.eve, by: laptop)
             try await share.remove(share.eve, by: share.ada)
             older.remove()
             try await share.isSavedAtOnce(by: share.ada)
@@ -58,16 +50,8 @@ extension ShareKeyLieTests {
         "of a record that the app has deleted are others for a new one, also for whom another device let in")
     func deletedRootWithHiddenMember() async throws {
         try await LiedShare.run(.record) { share in
-            let laptop = try await share.laptop()
-            try await share.save("before", by: share.ada)
-            try await share.isRead("before", by: laptop)
-            let shared = share.shared(for: share.ada)
-            let older = try await share.server.lie(.showsKeys(of: shared, upTo: share.firstNumber + 2), to: share.ada)
-            try await share.server.lie(.hidesDepartures(of: shared), to: share.ada)
-            try await share.accept(by: share.eve)
-            _ = try await share.fetched("root", by: laptop)
-            _ = try await laptop.privateCloudDatabase.record(for: share.share)
-            try await share.isRead("before", by: share.eve)
+            let laptop = try await share.laptopThatReads()
+            let older = try await share.letInUnseen(share.eve, by: laptop)
             let results = try await share.ada.privateCloudDatabase.modifyRecords(
                 saving: [],
                 deleting: ["before", "item", "root"].map { share.id($0, for: share.ada) })
@@ -106,10 +90,7 @@ extension ShareKeyLieTests {
         arguments: LiedShare.Kind.allCases)
     func administratorAfterRestart(kind: LiedShare.Kind) async throws {
         try await LiedShare.run(kind) { share in
-            let own = try await share.handOut()
-            let eve = own.participants.first { $0.userIdentity.userRecordID == share.user(share.eve) }
-            try #require(eve).role = .administrator
-            try await share.ada.privateCloudDatabase.save(own)
+            try await share.makeAdministrator(share.eve)
             try await share.takeIn(share.eve)
             try await share.isRead("root", by: share.eve)
             try await share.isRead(by: share.eve)
@@ -122,7 +103,7 @@ extension ShareKeyLieTests {
     }
 
     @Test(
-        "of a zone that is gone since the app has deleted it, though no answer came, encrypt nothing when it is shown again"
+        "of a zone that the app has deleted, though no answer came, encrypt nothing once it is gone and shown again"
     )
     func deletionWithoutAnswer() async throws {
         try await LiedShare.run(.zone) { share in
@@ -185,9 +166,7 @@ extension ShareKeyLieTests {
     func refusedMetadata() async throws {
         try await LiedShare.run(.record) { share in
             try await share.takeIn(share.eve)
-            let laptop = try await share.laptop()
-            try await share.save("before", by: share.ada)
-            try await share.isRead("before", by: laptop)
+            let laptop = try await share.laptopThatReads()
             let again = try laptop.relaunched()
             try await share.server.lie(.hidesDepartures(of: share.shared(for: share.ada)), to: again)
             let refusal = share.server.script.fail(.fetchShareMetadata.from(again), with: .unknownItem, times: .max)
