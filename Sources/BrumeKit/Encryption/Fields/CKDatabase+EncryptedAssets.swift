@@ -112,9 +112,9 @@ extension CKDatabase {
             if keys?.cipher(root: root) != nil { continue }
             throw CKError.notEncrypted(
                 .waitsForOwner,
-                "\(outgoing.name.quotedName) has an encrypted file that this device can't read, and so neither replaces "
-                    + "nor removes: open the share's whole link, or fetch the record again once its owner has handed on "
-                    + "the keys")
+                "\(outgoing.name.quotedName) has an encrypted file that this device can't read, and so neither "
+                    + "replaces nor removes: open the share's whole link, or fetch the record again once its owner has "
+                    + "handed on the keys")
         }
     }
 

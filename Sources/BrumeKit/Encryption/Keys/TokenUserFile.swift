@@ -72,7 +72,7 @@ struct TokenUserFile {
         return .done(user)
     }
 
-    /// Nil: another process has it.
+    /// - Returns: The lock of the folder; nil while another process has it.
     private func takeLock() throws(KeyFolderProblem) -> DirectoryLock? {
         let folder = FileSystem.directory(of: path)
         do throws(SystemError) {

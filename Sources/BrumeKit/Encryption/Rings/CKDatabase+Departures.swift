@@ -3,7 +3,7 @@ internal import BrumeModel
 
 /// Taking keys from those who go by what an app changes or deletes.
 extension CKDatabase {
-    /// Who is to go by a request, with the record that it changes or deletes for that.
+    /// Those who lose keys by a request, with the record that it changes or deletes for that.
     typealias Goers = [(id: CKRecord.ID, removal: Removal)]
 
     /// Keeps in mind who is to go by a request, before anything of it is encrypted or sent: whom the app takes out of a

@@ -34,7 +34,8 @@ final class DoneRemovals: Sendable {
         }
     }
 
-    /// Of one that began earlier it counts as well when it was done, which is now.
+    /// Remembers that the server has done a removal, as of now: whenever it began, it may come before one that is under
+    /// way.
     func note(_ removal: Removal) {
         state.withLock { state in
             state.lastOrder += 1
