@@ -63,6 +63,19 @@ struct ShareEditTests {
         #expect(new.details.current.removed(from: new).departures.named.isEmpty)
     }
 
+    @Test("take out whoever is shown a second time under the name of somebody whom the app removes")
+    func removedTwice() throws {
+        let view = ShareSamples.view([
+            ShareSamples.accepted("a", user: 1), ShareSamples.accepted("b", user: 1),
+            ShareSamples.accepted("c", user: 2),
+        ])
+        let share = try ShareSamples.share(view, context: AnswerContext(currentUser: ShareSamples.owner))
+        share.removeParticipant(try #require(share.participant("a")))
+        let departures = share.details.current.removed(from: share).departures
+        #expect(departures.named == [RandomShare.user(1)])
+        #expect(departures.staying.contains(RandomShare.user(2)) && !departures.staying.contains(RandomShare.user(1)))
+    }
+
     @Test("of whoever does not manage the share can only remove themselves, and is refused unsent otherwise")
     func participants() throws {
         func share(_ role: ShareView.Role, asSeenBy user: Int) throws -> CKShare {
