@@ -88,6 +88,9 @@ package struct ServiceError: Error, Equatable, Sendable {
         /// For `accountTemporarilyUnavailable`: the ring of the record's zone has another key than the save was
         /// encrypted with.
         case keysChanged = 4
+        /// For `accountTemporarilyUnavailable`: the save removes what is encrypted, or puts a plain value in its place,
+        /// and does not say that the device has the keys.
+        case fieldEncrypted = 5
     }
 
     package init(

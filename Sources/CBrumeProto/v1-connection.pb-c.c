@@ -997,21 +997,23 @@ const ProtobufCEnumDescriptor brume__v1__method__descriptor =
   brume__v1__method__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue brume__v1__status_detail__enum_values_by_number[5] =
+static const ProtobufCEnumValue brume__v1__status_detail__enum_values_by_number[6] =
 {
   { "STATUS_DETAIL_NONE", "BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_NONE", 0 },
   { "STATUS_DETAIL_ZONE_MADE_AGAIN", "BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ZONE_MADE_AGAIN", 1 },
   { "STATUS_DETAIL_ENCRYPTED_DATA_RESET", "BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ENCRYPTED_DATA_RESET", 2 },
   { "STATUS_DETAIL_ASSET_CHANGED", "BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_ASSET_CHANGED", 3 },
   { "STATUS_DETAIL_KEYS_CHANGED", "BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_KEYS_CHANGED", 4 },
+  { "STATUS_DETAIL_FIELD_ENCRYPTED", "BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_FIELD_ENCRYPTED", 5 },
 };
 static const ProtobufCIntRange brume__v1__status_detail__value_ranges[] = {
-{0, 0},{0, 5}
+{0, 0},{0, 6}
 };
-static const ProtobufCEnumValueIndex brume__v1__status_detail__enum_values_by_name[5] =
+static const ProtobufCEnumValueIndex brume__v1__status_detail__enum_values_by_name[6] =
 {
   { "STATUS_DETAIL_ASSET_CHANGED", 3 },
   { "STATUS_DETAIL_ENCRYPTED_DATA_RESET", 2 },
+  { "STATUS_DETAIL_FIELD_ENCRYPTED", 5 },
   { "STATUS_DETAIL_KEYS_CHANGED", 4 },
   { "STATUS_DETAIL_NONE", 0 },
   { "STATUS_DETAIL_ZONE_MADE_AGAIN", 1 },
@@ -1023,9 +1025,9 @@ const ProtobufCEnumDescriptor brume__v1__status_detail__descriptor =
   "StatusDetail",
   "Brume__V1__StatusDetail",
   "brume.v1",
-  5,
+  6,
   brume__v1__status_detail__enum_values_by_number,
-  5,
+  6,
   brume__v1__status_detail__enum_values_by_name,
   1,
   brume__v1__status_detail__value_ranges,

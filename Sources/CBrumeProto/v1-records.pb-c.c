@@ -637,7 +637,7 @@ void   brume__v1__zone_changes_response__free_unpacked
   assert(message->base.descriptor == &brume__v1__zone_changes_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[8] =
+static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[9] =
 {
   {
     "name",
@@ -712,6 +712,18 @@ static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "replaces_encrypted",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__RecordSave, replaces_encrypted),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "share",
     10,
     PROTOBUF_C_LABEL_NONE,
@@ -738,20 +750,21 @@ static const ProtobufCFieldDescriptor brume__v1__record_save__field_descriptors[
 };
 static const unsigned brume__v1__record_save__field_indices_by_name[] = {
   2,   /* field[2] = change_tag */
-  7,   /* field[7] = fields */
+  8,   /* field[8] = fields */
   0,   /* field[0] = name */
   3,   /* field[3] = parent */
   4,   /* field[4] = removes_parent */
-  6,   /* field[6] = share */
+  6,   /* field[6] = replaces_encrypted */
+  7,   /* field[7] = share */
   5,   /* field[5] = stamp */
   1,   /* field[1] = type */
 };
 static const ProtobufCIntRange brume__v1__record_save__number_ranges[3 + 1] =
 {
   { 1, 0 },
-  { 10, 6 },
-  { 15, 7 },
-  { 0, 8 }
+  { 10, 7 },
+  { 15, 8 },
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor brume__v1__record_save__descriptor =
 {
@@ -761,7 +774,7 @@ const ProtobufCMessageDescriptor brume__v1__record_save__descriptor =
   "Brume__V1__RecordSave",
   "brume.v1",
   sizeof(Brume__V1__RecordSave),
-  8,
+  9,
   brume__v1__record_save__field_descriptors,
   brume__v1__record_save__field_indices_by_name,
   3,  brume__v1__record_save__number_ranges,

@@ -36,6 +36,12 @@ extension OutgoingRecord {
         return Set(sent.edits.keys).union(sent.encrypted.edits.keys).contains { closed.holdsClosedAssets($0) }
     }
 
+    /// Whether the app has set or removed encrypted assets that this device could open, or found to be damaged.
+    var replacesOpenAssets: Bool {
+        guard let known = sent.base?.encrypted, !known.sealed.isEmpty else { return false }
+        return sent.edits.keys.contains { known.sealed[$0]?.kind.namesAssets == true && !known.holdsClosedAssets($0) }
+    }
+
     /// Whether the app has set assets that may have to be encrypted.
     var setsAssets: Bool {
         if record is CKShare { return false }

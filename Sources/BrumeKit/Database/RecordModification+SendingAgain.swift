@@ -31,8 +31,9 @@ extension CKDatabase.RecordModification.Part {
         return part
     }
 
-    /// What to encrypt and send again after the server refused it: for its keys, or for a version that differs from the
-    /// one that the app knows in nothing that an app sees, since the record was encrypted anew. Nil for nothing.
+    /// What to encrypt and send again after the server refused it: for its keys, for what would be taken away that is
+    /// encrypted, or for a version that differs from the one that the app knows in nothing that an app sees, since the
+    /// record was encrypted anew. Nil for nothing.
     ///
     /// A record of which the app does not know the version, or not all fields, is left to the app, as any conflict is;
     /// so is one in which nothing was encrypted anew.
@@ -50,6 +51,8 @@ extension CKDatabase.RecordModification.Part {
                 else { continue }
                 if error.saysKeysChanged {
                     hasStaleKeys = true
+                } else if error.saysFieldEncrypted, !outgoing.takesEncrypted {
+                    outgoing.takesEncrypted = true
                 } else if error.code == .serverRecordChanged {
                     guard mayRebase, let newer = error.serverRecord?.snapshot, outgoing.sent.rebase(onto: newer) else {
                         // It fails its zone again.

@@ -29,6 +29,7 @@ extension CKError {
         case .none: break
         case .assetChanged: userInfo[Self.assetChangedKey] = true
         case .keysChanged: break
+        case .fieldEncrypted: userInfo[Self.fieldEncryptedKey] = true
         case .zoneMadeAgain: userInfo[Self.zoneMadeAgainKey] = true
         case .encryptedDataReset: userInfo[CKErrorUserDidResetEncryptedDataKey] = true
         }
@@ -53,12 +54,18 @@ extension CKError {
 
     private static let zoneMadeAgainKey = "BrumeZoneMadeAgain"
     private static let assetChangedKey = "BrumeAssetChanged"
+    private static let fieldEncryptedKey = "BrumeFieldEncrypted"
 
     /// The record's field names another asset by now: the record is to be fetched again.
     var saysAssetChanged: Bool { code == .assetNotAvailable && userInfo[Self.assetChangedKey] as? Bool == true }
 
     /// The save was encrypted with another key than its zone's newest one: it is to be encrypted again.
     var saysKeysChanged: Bool { encryptionProblem == .keysWereReplaced }
+
+    /// The save would take something away that is encrypted: it takes the record's keys.
+    var saysFieldEncrypted: Bool {
+        code == .accountTemporarilyUnavailable && userInfo[Self.fieldEncryptedKey] as? Bool == true
+    }
 
     /// A change token has expired because its zone was deleted; the one of that name is another.
     var saysZoneMadeAgain: Bool { code == .changeTokenExpired && userInfo[Self.zoneMadeAgainKey] as? Bool == true }

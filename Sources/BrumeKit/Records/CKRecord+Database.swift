@@ -28,6 +28,11 @@ package struct OutgoingRecord: Sendable {
     var hasHeldValues = false
     /// Whether all that is encrypted in it goes into the tree that it is in, also where the app has set nothing.
     var isEncryptedAnew = false
+    /// Whether the server has said that the save takes something away that is encrypted, of which the app's instance
+    /// does not know: it takes the keys.
+    var takesEncrypted = false
+    /// Whether this device has turned out to have the record's keys.
+    var hasKeys = false
     /// What else a share held.
     let share: OutgoingShare?
 
@@ -63,6 +68,7 @@ package struct OutgoingRecord: Sendable {
         for (key, value) in receipts where save.fields.keys.contains(key) { save.fields[key] = .some(value) }
         for (key, value) in sealed { save.fields.updateValue(value.map { .encrypted($0) }, forKey: key) }
         save.stamp = stamp
+        save.replacesEncrypted = hasKeys || replacesOpenAssets
         return save
     }
 

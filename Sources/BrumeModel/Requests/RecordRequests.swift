@@ -83,17 +83,21 @@ package struct RecordSave<Fields: Equatable & Sendable>: Equatable, Sendable {
     /// The record's new stamp. When it is empty, the record keeps its own, unless the save gives it another parent or
     /// takes its parent away.
     package var stamp: [UInt8]
+    /// Whether what is encrypted may go for fields that the save removes or gives a plain value: the device has the
+    /// record's keys.
+    package var replacesEncrypted: Bool
     package var fields: Fields
 
     package init(
         name: String, type: String, changeTag: String = "", parent: ParentChange = .unchanged, stamp: [UInt8] = [],
-        fields: Fields
+        replacesEncrypted: Bool = false, fields: Fields
     ) {
         self.name = name
         self.type = type
         self.changeTag = changeTag
         self.parent = parent
         self.stamp = stamp
+        self.replacesEncrypted = replacesEncrypted
         self.fields = fields
     }
 }
@@ -257,14 +261,16 @@ extension RecordSave<CheckedFields> {
     /// One whose fields have been checked.
     package static func read(
         name: consuming String, type: consuming String, changeTag: consuming String, parent: consuming ParentChange,
-        stamp: consuming [UInt8], puts: consuming EncodedFields, removals: consuming [String], mayHoldReferences: Bool,
-        mayHoldAssets: Bool, mayHoldEncrypted: Bool
+        stamp: consuming [UInt8], replacesEncrypted: Bool, puts: consuming EncodedFields,
+        removals: consuming [String], mayHoldReferences: Bool, mayHoldAssets: Bool, mayHoldEncrypted: Bool
     ) -> Self {
         var fields = CheckedFields(puts: puts, removals: removals)
         fields.mayHoldReferences = mayHoldReferences
         fields.mayHoldAssets = mayHoldAssets
         fields.mayHoldEncrypted = mayHoldEncrypted
-        return Self(name: name, type: type, changeTag: changeTag, parent: parent, stamp: stamp, fields: fields)
+        return Self(
+            name: name, type: type, changeTag: changeTag, parent: parent, stamp: stamp,
+            replacesEncrypted: replacesEncrypted, fields: fields)
     }
 }
 

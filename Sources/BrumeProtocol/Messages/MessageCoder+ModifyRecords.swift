@@ -194,7 +194,7 @@ extension MessageCoder {
             problem.map { CheckedFields(problem: ServiceError(.invalidArguments, $0)) } ?? FieldChecker.check(save)
         return RecordSave(
             name: name, type: type, changeTag: changeTag, parent: parent, stamp: save.pointee.stamp.array,
-            fields: fields)
+            replacesEncrypted: save.pointee.replaces_encrypted != 0, fields: fields)
     }
 
     /// What is wrong with the names of a record to save, or nil. A user's record is let through: whether the caller may

@@ -89,6 +89,7 @@ extension MessageArena {
             message.pointee.parent = data(name)
         }
         message.pointee.stamp = data(save.stamp)
+        message.pointee.replaces_encrypted = save.replacesEncrypted ? 1 : 0
         message.pointee.n_fields = save.fields.count
         message.pointee.fields = messages(save.fields.sorted { $0.key < $1.key }) { field($0.key, $0.value) }
         return message

@@ -128,6 +128,7 @@ struct ModifyRecordsReader {
         var (isNameRight, isTypeRight) = (false, false)
         var parent = ParentChange.unchanged
         var stamp: [UInt8] = []
+        var replacesEncrypted = false
         // Adjacent fields that are encoded as in a record, to be taken together: mostly these are all fields.
         var plain = 0..<0
         var plainCount = 0
@@ -163,6 +164,7 @@ struct ModifyRecordsReader {
                 let content = try element.message()
                 guard FieldChecker.problem(stamp: content) == nil else { throw Unusual() }
                 stamp = [UInt8](content)
+            case 7: replacesEncrypted = try element.flag()
             case 15:
                 fieldCount += 1
                 let (key, field) = try field(try element.message(), after: lastKey)
@@ -202,9 +204,9 @@ struct ModifyRecordsReader {
                 || type != Names.shareType && MessageCoder.problem(name: name, type: type) == nil
         else { throw Unusual() }
         return .read(
-            name: name, type: type, changeTag: changeTag, parent: parent, stamp: stamp, puts: puts, removals: removals,
-            mayHoldReferences: mayHoldReferences, mayHoldAssets: mayHoldAssets,
-            mayHoldEncrypted: mayHoldEncrypted)
+            name: name, type: type, changeTag: changeTag, parent: parent, stamp: stamp,
+            replacesEncrypted: replacesEncrypted, puts: puts, removals: removals,
+            mayHoldReferences: mayHoldReferences, mayHoldAssets: mayHoldAssets, mayHoldEncrypted: mayHoldEncrypted)
     }
 
     /// A part of the request, which is not copied.

@@ -46,7 +46,7 @@ package enum MessageSamples {
                     saves: [
                         RecordSave(
                             name: "a", type: "Note", changeTag: "1-1", parent: .set("p"), stamp: stamp, fields: fields),
-                        RecordSave(name: "b", type: "Note", parent: .removed, fields: [:]),
+                        RecordSave(name: "b", type: "Note", parent: .removed, replacesEncrypted: true, fields: [:]),
                         RecordSave(name: RecordSamples.userName, type: "Users", fields: [:]),
                     ], deletions: ["c", "d"]),
                 ZoneModification(zone: .defaultZone, deletions: ["a"]),

@@ -113,7 +113,12 @@ typedef enum _Brume__V1__StatusDetail {
    * With accountTemporarilyUnavailable: the zone's ring has another key than this was encrypted with: fetch the ring,
    * encrypt again, and save again.
    */
-  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_KEYS_CHANGED = 4
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_KEYS_CHANGED = 4,
+  /*
+   * With accountTemporarilyUnavailable: the save removes a field that is encrypted, or gives it a plain value, and does not
+   * say replaces_encrypted: where the device has the keys of the record, save again, and say it.
+   */
+  BRUME__V1__STATUS_DETAIL__STATUS_DETAIL_FIELD_ENCRYPTED = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(BRUME__V1__STATUS_DETAIL)
 } Brume__V1__StatusDetail;
 

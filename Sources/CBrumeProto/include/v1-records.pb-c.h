@@ -78,6 +78,11 @@ struct  Brume__V1__RecordSave
    */
   ProtobufCBinaryData stamp;
   /*
+   * What is encrypted in the record may go for what is not: fields that the save removes, or gives a plain value. A device
+   * says so that has the keys; without it the save of such a field fails (36, FIELD_ENCRYPTED).
+   */
+  protobuf_c_boolean replaces_encrypted;
+  /*
    * For a record of the type "cloudkit.share" alone: what changes beside its fields.
    */
   Brume__V1__ShareChange *share;
@@ -97,7 +102,7 @@ struct  Brume__V1__RecordSave
 };
 #define BRUME__V1__RECORD_SAVE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__record_save__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, NULL, 0,NULL, BRUME__V1__RECORD_SAVE__PARENT_CHANGE__NOT_SET, {0} }
+    , {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL}, 0, NULL, 0,NULL, BRUME__V1__RECORD_SAVE__PARENT_CHANGE__NOT_SET, {0} }
 
 
 struct  Brume__V1__ZoneModification

@@ -164,7 +164,9 @@ struct ExportImporter {
                 save: RecordSave(
                     name: system.name, type: system.type, parent: keepsParent ? .unchanged : .removed,
                     // With a parent it comes when that is set, which takes an earlier one away.
-                    stamp: system.parent == nil ? system.stamp : [], fields: fields))
+                    stamp: system.parent == nil ? system.stamp : [],
+                    // The record becomes what the export holds, whatever it has.
+                    replacesEncrypted: true, fields: fields))
         }
         saved += try await send(places)
     }

@@ -31,7 +31,7 @@ struct NewerPeerTests {
         #expect(page.token == [7])
     }
 
-    @Test("an error with an unknown detail has its code alone", arguments: [5, 255, 256, 1 << 31] as [UInt64])
+    @Test("an error with an unknown detail has its code alone", arguments: [6, 255, 256, 1 << 31] as [UInt64])
     func statusDetail(number: UInt64) throws {
         let status = try ProtoBytes().varint(1, 52).text(2, "m").varint(4, number).bytes.decoded(coder.decodeStatus)
         #expect(status == CallStatus(code: 26, message: "m"))

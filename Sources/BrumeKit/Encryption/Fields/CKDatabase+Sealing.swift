@@ -77,12 +77,17 @@ extension CKDatabase {
         if databaseScope == .private {
             try await failing(zone.saves.filter(\.changesClosedAssets)) { () async throws(CKError) in
                 _ = try await account.encryptedZones.keysForWriting(zone: id.zoneName, for: account, options)
+                for index in zone.saves.indices where zone.saves[index].changesClosedAssets {
+                    zone.saves[index].hasKeys = true
+                }
             }
         }
         if databaseScope == .shared {
-            for outgoing in zone.saves where outgoing.changesClosedAssets {
+            for index in zone.saves.indices where zone.saves[index].changesClosedAssets {
+                let outgoing = zone.saves[index]
                 try await failing([outgoing]) { () async throws(CKError) in
                     try await self.requireKeys(of: outgoing, in: zone, account, options)
+                    zone.saves[index].hasKeys = true
                 }
             }
             try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
@@ -273,7 +278,7 @@ extension OutgoingRecord {
     var name: String { record.recordID.recordName }
 
     /// Whether the record can't be saved without keys.
-    func needsKeys(_ policy: SavePolicy) -> Bool { isEncryptedAnew || sendsEncrypted(policy) }
+    func needsKeys(_ policy: SavePolicy) -> Bool { isEncryptedAnew || takesEncrypted || sendsEncrypted(policy) }
 
     /// Whether the save sends encrypted values, or encrypted assets.
     func sendsEncrypted(_ policy: SavePolicy) -> Bool {

@@ -101,6 +101,7 @@ struct RecordSealer {
             sent.updateValue(fields.values[key].map { seal($0, key) }, forKey: key)
         }
         outgoing.sealed = sent
+        outgoing.hasKeys = true
         outgoing.sent.sends(sent, opened: moved)
         // A parent that the app has not set is the server's word. It counts for the first values of a record, whose
         // parent may be older than the zone's keys, in a private tree, where it shows them to nobody. Later it would
