@@ -115,6 +115,7 @@ extension BrokenPromise {
             case .losesAssets: ["A1"]
             case .ignoresReceipts: ["A5"]
             case .takesPlainAssets: ["A6"]
+            case .takesEncrypted: ["I21"]
             case .repairsByCutting: ["I1", "F4"]
             case .mixesReads, .losesMatches, .hidesStatements, .hidesGuests, .hidesMisplaced, .forgetsGuests: ["I1"]
             case .ignoresMembers, .takesZoneKeys: ["I17"]

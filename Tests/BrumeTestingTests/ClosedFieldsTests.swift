@@ -144,6 +144,104 @@ struct ClosedFieldsTests {
         }
     }
 
+    /// An instance of a record of which the app does not know all.
+    private func unknowing(
+        _ id: CKRecord.ID, _ type: String, isPartial: Bool, desiredKeys: [String], _ database: CKDatabase
+    ) async throws -> CKRecord {
+        if !isPartial { return CKRecord(recordType: type, recordID: id) }
+        return try #require(try await database.records(for: [id], desiredKeys: desiredKeys)[id]).get()
+    }
+
+    @Test("is removed by no instance that does not know of it", arguments: [false, true])
+    func removedUnknown(isPartial: Bool) async throws {
+        try await TestServer.run { server in
+            let (phone, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
+            let record = secretPage("n", "milk")
+            _ = try await phone.privateCloudDatabase.save(notes)
+            try await save([record], in: phone.privateCloudDatabase)
+            let database = laptop.privateCloudDatabase
+            for policy in [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys] {
+                let mine = try await unknowing(
+                    record.recordID, "Page", isPartial: isPartial, desiredKeys: ["title"], database)
+                mine["secret"] = nil
+                #expect(await errorOfSaving(mine, in: database, policy)?.encryptionProblem == .deviceHasNoKeys)
+                #expect(try await secret(record.recordID, phone.privateCloudDatabase) == "milk")
+            }
+            // With the keys the same is what the app means.
+            try await phone.letIn(laptop)
+            let mine = try await unknowing(
+                record.recordID, "Page", isPartial: isPartial, desiredKeys: ["title"], database)
+            mine["secret"] = nil
+            mine["title"] = "new"
+            try await save([mine], in: database, .changedKeys)
+            #expect(!mine.encryptedValues.allKeys().contains("secret") && mine.unreadableFields.isEmpty)
+            let seen = try await phone.privateCloudDatabase.record(for: record.recordID)
+            #expect(seen.encryptedValues["secret"] == nil as String? && seen["title"] == "new")
+        }
+    }
+
+    @Test("is removed by no instance that does not know of the file", arguments: [false, true])
+    func removedUnknownFile(isPartial: Bool) async throws {
+        var options = TestServer.Options()
+        options.encryptsAssets = true
+        try await TestServer.run(options: options) { server in
+            let files = try AssetFiles()
+            let (phone, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
+            let record = try files.note("n", 1_000)
+            _ = try await phone.privateCloudDatabase.save(notes)
+            try await save([record], in: phone.privateCloudDatabase)
+            let database = laptop.privateCloudDatabase
+            for isEmpty in [false, true] {
+                let mine = try await unknowing(
+                    record.recordID, "Note", isPartial: isPartial, desiredKeys: ["text"], database)
+                mine["photo"] = isEmpty ? [CKAsset]() : nil
+                let error = await errorOfSaving(mine, in: database, .changedKeys)
+                #expect(error?.encryptionProblem == .deviceHasNoKeys || isEmpty && error?.code == .invalidArguments)
+                #expect(try await phone.privateCloudDatabase.record(for: record.recordID).content() != nil)
+            }
+        }
+    }
+
+    @Test("is removed by an engine once its device is let in, and not before") func removedByEngine() async throws {
+        var options = TestServer.Options()
+        options.encryptsAssets = true
+        try await TestServer.run(options: options) { server in
+            let files = try AssetFiles()
+            let (phone, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
+            let id = try files.note("n", 1_000).recordID
+            _ = try await phone.privateCloudDatabase.save(notes)
+            try await save([try files.note("n", 1_000)], in: phone.privateCloudDatabase)
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: laptop, automaticallySync: false)
+            try await engine.fetchChanges()
+            let fetched = try #require(delegate.records[id])
+            fetched["photo"] = nil
+            delegate.save([fetched], with: engine)
+            engine.state.remove(pendingDatabaseChanges: engine.state.pendingDatabaseChanges)
+            try? await engine.sendChanges()
+            #expect(!engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(try await phone.privateCloudDatabase.record(for: id).content() != nil)
+            try await phone.letIn(laptop)
+            try await engine.sendChanges()
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(try await phone.privateCloudDatabase.record(for: id)["photo"] == nil as CKAsset?)
+        }
+    }
+
+    @Test("is removed by no guest who waits for the keys, by the record's id alone")
+    func removedByGuestUnknown() async throws {
+        try await sharedNote { server, files, ada, bob, share in
+            let zone = try await accept(share.bareURL, bob)
+            let mine = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n", zoneID: zone))
+            mine["photo"] = nil
+            mine["text"] = "edited"
+            let error = await errorOfSaving(mine, in: bob.sharedCloudDatabase, .changedKeys)
+            #expect(error?.encryptionProblem == .waitsForOwner || error?.encryptionProblem == .deviceHasNoKeys)
+            let seen = try await ada.privateCloudDatabase.record(for: Self.sharedID)
+            #expect(seen.content() != nil && seen["text"] != "edited")
+        }
+    }
+
     @Test("is compared by no query, and by no subscription, also in development")
     func subscription() async throws {
         try await TestServer.run { server in

@@ -15,6 +15,18 @@ extension StoredRecord {
         }
     }
 
+    /// Whether the value of a field that was checked is encrypted.
+    package static func isEncrypted(field bytes: UnsafeRawBufferPointer) throws(WireReader.Damage) -> Bool {
+        var parts = WireReader(bytes)
+        while let part = try parts.next() {
+            guard part.number == 2 else { continue }
+            var value = WireReader(part.content)
+            guard let member = try value.next() else { return false }
+            return FieldKind(number: member.number)?.isEncrypted == true
+        }
+        return false
+    }
+
     /// The header of the value of a field that was checked; nil where it is not encrypted.
     static func encryptedHeader(ofField bytes: UnsafeRawBufferPointer) -> EncryptedHeader? {
         var parts = WireReader(bytes)

@@ -37,16 +37,25 @@ package struct FieldMerge: ~Copyable {
 
     private let watchesReferences: Bool
 
+    /// Whether a field that is encrypted in the older version is removed, or gets a value that is not. Set only where
+    /// `watchesEncrypted` was asked.
+    package private(set) var losesEncrypted = false
+
+    private let watchesEncrypted: Bool
+
     /// The fields of a newer version of `stored`, or of a new record. Those that were sent stand in the order of their
     /// keys, as all ``EncodedFields`` do. Throws `internalError` for bytes that are no record.
     ///
-    /// - Parameter watchesReferences: Whether ``changesReferences`` is of interest: it costs a look at each field that
-    ///   changes.
+    /// - Parameters:
+    ///   - watchesReferences: Whether ``changesReferences`` is of interest: it costs a look at each field that changes.
+    ///   - watchesEncrypted: The same for ``losesEncrypted``.
     package init(
-        _ fields: borrowing CheckedFields, over stored: consuming SharedBytes?, watchesReferences: Bool = false
+        _ fields: borrowing CheckedFields, over stored: consuming SharedBytes?, watchesReferences: Bool = false,
+        watchesEncrypted: Bool = false
     ) throws(ServiceError) {
         sent = fields.puts
         self.watchesReferences = watchesReferences
+        self.watchesEncrypted = watchesEncrypted
         guard let stored else {
             self.stored = SharedBytes()
             (count, isChanged) = (sent.count, true)
@@ -109,6 +118,7 @@ package struct FieldMerge: ~Copyable {
                 if watchesReferences {
                     try watch(field.content, inPlaceOf: order == 0 ? element.content : nil)
                 }
+                if watchesEncrypted, order == 0 { try watchEncrypted(field.content, inPlaceOf: element.content) }
                 append(sent: field.range)
                 nextSent = try sentReader.next()
                 nextSentKey = try StoredRecord.key(ofNext: nextSent)
@@ -119,6 +129,7 @@ package struct FieldMerge: ~Copyable {
             if nextRemoval < removals.count, ByteOrder.compare(removals[nextRemoval], key) == 0 {
                 isChanged = true
                 if watchesReferences { try watch(nil, inPlaceOf: element.content) }
+                if watchesEncrypted { try watchEncrypted(nil, inPlaceOf: element.content) }
             } else {
                 append(stored: element.range, behind: nextSent?.range.lowerBound ?? sent.count)
             }
@@ -139,6 +150,15 @@ package struct FieldMerge: ~Copyable {
         if let newer, let older, ByteOrder.isEqual(newer, older) { return }
         if let newer, try StoredRecord.holdsReferences(field: newer) { changesReferences = true }
         if let older, try StoredRecord.holdsReferences(field: older) { changesReferences = true }
+    }
+
+    /// Notes whether a field is encrypted no more.
+    private mutating func watchEncrypted(
+        _ newer: UnsafeRawBufferPointer?, inPlaceOf older: UnsafeRawBufferPointer
+    ) throws(WireReader.Damage) {
+        guard !losesEncrypted, try StoredRecord.isEncrypted(field: older) else { return }
+        if let newer, try StoredRecord.isEncrypted(field: newer) { return }
+        losesEncrypted = true
     }
 
     private mutating func append(sent range: Range<Int>) {

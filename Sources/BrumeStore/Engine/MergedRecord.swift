@@ -26,7 +26,8 @@ struct MergedRecord: ~Copyable {
         self.isChanged = isChanged
     }
 
-    /// Merges a save into the older version. Throws `limitExceeded` for too many fields, `invalidArguments` for a
+    /// Merges a save into the older version. Throws `limitExceeded` for too many fields,
+    /// `accountTemporarilyUnavailable` where what is encrypted would go without its keys, `invalidArguments` for a
     /// parent that a record can't have: itself, a user record, or a name that no record has.
     ///
     /// - Parameters:
@@ -36,8 +37,11 @@ struct MergedRecord: ~Copyable {
         _ save: RecordSave<CheckedFields>, over existing: RecordSlot?, sharing: SharingPart?, budget: inout ByteBudget
     ) throws(ServiceError) -> MergedRecord {
         let refersToOthers = existing?.refersToOthers ?? false
-        let fields = try FieldMerge(save.fields, over: existing?.bytes, watchesReferences: refersToOthers)
+        let fields = try FieldMerge(
+            save.fields, over: existing?.bytes, watchesReferences: refersToOthers,
+            watchesEncrypted: !save.replacesEncrypted)
         if existing != nil { budget.takeMergedFields(fields.readCount) }
+        if fields.losesEncrypted { throw fieldIsEncrypted }
         var former: String?
         if refersToOthers, let parent = existing?.parent, !parent.isEmpty { former = parent }
         var parent = former
@@ -72,6 +76,12 @@ struct MergedRecord: ~Copyable {
         return MergedRecord(
             fields: fields, parent: parent, formerParent: former, stamp: stamp, sharing: sharing, isChanged: isChanged)
     }
+
+    /// A device that can't open a value can't have meant to take it away.
+    private static let fieldIsEncrypted = ServiceError(
+        .accountTemporarilyUnavailable,
+        "the save removes a field that is encrypted, or gives it a plain value, without the record's keys: fetch the"
+            + " record, and save it on a device that has them", detail: .fieldEncrypted)
 
     /// A stamp is of one place below one parent: an older one says nothing of another place.
     private static func stamp(of save: RecordSave<CheckedFields>, losesOld: Bool) -> MergedStamp {

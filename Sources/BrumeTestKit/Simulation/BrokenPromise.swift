@@ -59,6 +59,8 @@ package enum BrokenPromise: String, CaseIterable, Sendable {
     case ignoresReceipts
     /// A zone whose assets are encrypted takes plain ones.
     case takesPlainAssets
+    /// What is encrypted goes by saves that do not say that their device has the keys.
+    case takesEncrypted
     /// A page of an account's statements leaves out the last one.
     case hidesStatements
     /// Saves go on under the keys of rings of which a member takes part no more, or has other keys.

@@ -3,7 +3,8 @@ internal import BrumeModel
 /// What single commits must not do.
 extension CommitHistory {
     /// I6: a save that names a tag wins only against the version with that tag; and what is saved is what was asked
-    /// for, on top of what was there.
+    /// for, on top of what was there. I21: nothing that is encrypted goes by a save that does not say that its device
+    /// has the keys.
     func checkSaves(
         of request: OperationRequest, puts: [(zone: String, name: String)], before: State, after: State
     ) {
@@ -22,8 +23,20 @@ extension CommitHistory {
             }
             var expected = old?.fields ?? [:]
             for (key, value) in save.fields { expected[key] = value }
+            if !save.replacesEncrypted, let key = Self.encryptedKey(takenBy: save, of: old) {
+                fail("I21: \(name) has lost what is encrypted in \(key), and no keys were there")
+            }
             // A cascade of the same batch may have taken it.
             if let new, new.fields != expected { fail("I6: \(name) does not hold what was saved") }
+        }
+    }
+
+    /// The first encrypted field that a save removes, or gives a value that is not.
+    static func encryptedKey(takenBy save: RecordSave<DecodedFields>, of version: Version?) -> String? {
+        save.fields.keys.sorted().first { key in
+            guard case .encrypted? = version?.fields[key] else { return false }
+            if case .encrypted?? = save.fields[key] { return false }
+            return true
         }
     }
 

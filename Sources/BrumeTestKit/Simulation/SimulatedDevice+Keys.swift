@@ -58,6 +58,9 @@ extension SimulatedDevice {
         if error.code == .accountTemporarilyUnavailable, error.detail == .none {
             return checkRefusal(ofPlainAssets: error, save, in: modification.zone.name, meant: meant, since: sight)
         }
+        if error.detail == .fieldEncrypted {
+            return checkRefusal(ofTaking: error, save, in: modification.zone.name, meant: meant, since: sight)
+        }
         guard error.detail == .keysChanged else { return }
         simulation.report.keysRefused += 1
         if error.code != .accountTemporarilyUnavailable || error.message.isEmpty {
@@ -101,6 +104,23 @@ extension SimulatedDevice {
         }
         if !isExplained {
             simulation.violated("A6: \(save.name) is refused, and has no plain asset that is new: \(error.message)")
+        }
+    }
+
+    /// Checks a refusal of a save for what it takes away: since it was sent, that was encrypted, and the save does not
+    /// say that its device has the keys.
+    private func checkRefusal(
+        ofTaking error: ServiceError, _ save: RecordSave<DecodedFields>, in zone: String, meant: OperationRequest,
+        since sight: CommitHistory.Sight
+    ) {
+        simulation.report.takingRefused += 1
+        let timeline = simulation.history[meant.database]
+        guard timeline.isOfThisEra(sight) else { return }
+        let isExplained = timeline.wasTrue(since: timeline.start(of: sight)) { state in
+            CommitHistory.encryptedKey(takenBy: save, of: state.zones[zone]?.records[save.name]) != nil
+        }
+        if save.replacesEncrypted || !isExplained || error.code != .accountTemporarilyUnavailable {
+            simulation.violated("I21: \(save.name) is refused, and takes nothing that is encrypted: \(error.message)")
         }
     }
 

@@ -87,6 +87,13 @@ extension SimulatedDevice {
         let sight = simulation.history.sight(of: meant.database)
         if simulation.options.brokenPromise == .ignoresTags { request.savePolicy = .changedKeys }
         if simulation.options.brokenPromise == .ignoresAtomicity { request.isAtomic = false }
+        if simulation.options.brokenPromise == .takesEncrypted {
+            for zone in request.zones.indices {
+                for save in request.zones[zone].saves.indices {
+                    request.zones[zone].saves[save].replacesEncrypted = true
+                }
+            }
+        }
         if simulation.options.brokenPromise == .ignoresReceipts { meant.receipts = [:] }
         write(.recordsModify, coder.encodeModifyRecordsRequest(request), meant, operation: operation) {
             (coder, bytes) throws(ServiceError) in
@@ -145,7 +152,9 @@ extension SimulatedDevice {
         let tag = generator.oneIn(8) ? "" : replica.tags[known]?[name] ?? ""
         var stamp: [UInt8] = []
         if let header, generator.oneIn(3) { stamp = EncryptedSamples.stamp(header, filler: generator.pick([1, 2, 3])) }
-        return RecordSave(name: name, type: "Note", changeTag: tag, parent: parent, stamp: stamp, fields: fields)
+        return RecordSave(
+            name: name, type: "Note", changeTag: tag, parent: parent, stamp: stamp,
+            replacesEncrypted: !generator.oneIn(4), fields: fields)
     }
 
     /// Values in the form of encrypted ones; what is in them is nobody's concern here.

@@ -109,6 +109,8 @@ package struct SimulationReport: Sendable {
     package var enrolmentMessages = 0
     package var enrolmentsShown = 0
     package var enrolmentsLimited = 0
+    /// Saves that were refused for what they would take away that is encrypted.
+    package var takingRefused = 0
     /// Saves that were refused for their plain assets.
     package var plainAssetsRefused = 0
     /// Fields with plain assets of records that commits put into zones whose assets are encrypted.
@@ -189,6 +191,7 @@ package struct SimulationReport: Sendable {
         enrolmentMessages += other.enrolmentMessages
         enrolmentsShown += other.enrolmentsShown
         enrolmentsLimited += other.enrolmentsLimited
+        takingRefused += other.takingRefused
         plainAssetsRefused += other.plainAssetsRefused
         plainAssetsKept += other.plainAssetsKept
         statementsTooLate += other.statementsTooLate
@@ -231,6 +234,7 @@ package struct SimulationReport: Sendable {
             + "fields with encrypted assets \(encryptedAssetHolders), "
             + "refused for their keys \(keysRefused), since somebody departed \(departuresRefused), "
             + "of the zone's key in shared trees \(zoneKeysRefused), for plain assets \(plainAssetsRefused), "
+            + "for encrypted fields that would go \(takingRefused), "
             + "plain assets kept beside encrypted ones \(plainAssetsKept), "
             + "messages of enrolments \(enrolmentMessages), enrolments shown \(enrolmentsShown), "
             + "too many \(enrolmentsLimited), "

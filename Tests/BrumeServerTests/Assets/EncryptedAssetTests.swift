@@ -35,7 +35,8 @@ struct EncryptedAssetTests {
         _ fields: DecodedFields, as name: String = "r", type: String = "Note", parent: ParentChange = .unchanged,
         stamp: [UInt8] = [], in zone: ZoneID = zone, of database: DatabaseScope = .private, by peer: FramePeer
     ) throws -> ServiceError? {
-        let save = RecordSave(name: name, type: type, parent: parent, stamp: stamp, fields: fields)
+        let save = RecordSave(
+            name: name, type: type, parent: parent, stamp: stamp, replacesEncrypted: true, fields: fields)
         let request = ModifyRecordsRequest(
             database: database, savePolicy: .changedKeys, zones: [ZoneModification(zone: zone, saves: [save])])
         if case .failure(let error) = try peer.modify(request)[0].saves[0].outcome { return error }

@@ -236,7 +236,8 @@ struct KeyNumberTests {
         let plain = RecordSave<DecodedFields>(name: "r", type: "Note", fields: ["n": .int64(1)])
         #expect(try errors([plain], by: peer) == [nil])
         #expect(try fields() == ["e": value, "f": value, "n": .int64(1)])
-        let without = RecordSave<DecodedFields>(name: "r", type: "Note", fields: ["f": FieldValue?.none])
+        let without = RecordSave<DecodedFields>(
+            name: "r", type: "Note", replacesEncrypted: true, fields: ["f": FieldValue?.none])
         #expect(try errors([without], by: peer) == [nil])
         try keys.replaceKeys()
         try peer.append(statementOf: keys)

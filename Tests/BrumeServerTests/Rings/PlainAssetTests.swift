@@ -49,7 +49,9 @@ struct PlainAssetTests {
     private func note(
         _ fields: DecodedFields, as name: String = "r", changeTag: String = ""
     ) -> RecordSave<DecodedFields> {
-        RecordSave(name: name, type: name == "list" ? "List" : "Note", changeTag: changeTag, fields: fields)
+        RecordSave(
+            name: name, type: name == "list" ? "List" : "Note", changeTag: changeTag, replacesEncrypted: true,
+            fields: fields)
     }
 
     private func errors(

@@ -18,7 +18,8 @@ struct EncryptedValueTests {
         _ fields: DecodedFields, as name: String, in zone: ZoneID, of database: DatabaseScope = .private,
         by peer: FramePeer
     ) throws -> ServiceError? {
-        let modification = ZoneModification(zone: zone, saves: [RecordSave(name: name, type: "Note", fields: fields)])
+        let save = RecordSave(name: name, type: "Note", replacesEncrypted: true, fields: fields)
+        let modification = ZoneModification(zone: zone, saves: [save])
         let request = ModifyRecordsRequest(database: database, savePolicy: .changedKeys, zones: [modification])
         if case .failure(let error) = try peer.modify(request)[0].saves[0].outcome { return error }
         return nil

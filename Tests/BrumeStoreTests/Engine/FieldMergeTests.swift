@@ -1,8 +1,10 @@
 import BrumeModel
 import BrumeRandom
 import BrumeRecord
-@testable import BrumeStore
+import BrumeTestKit
 import Testing
+
+@testable import BrumeStore
 
 @Suite("A record's fields with those of a save in their place")
 struct FieldMergeTests {
@@ -60,6 +62,41 @@ struct FieldMergeTests {
             #expect(merged.fields == all.count, "seed \(seed), round \(round)")
             #expect(merged.isChanged == (stored != all), "seed \(seed), round \(round)")
             #expect(merged.isWhatWasSent == (all == puts), "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test("says what is encrypted and would go, where that is asked", arguments: 1...4)
+    func encrypted(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        func fields() -> [String: FieldValue] {
+            var fields: [String: FieldValue] = [:]
+            for key in 0..<4 where Bool.random(using: &random) {
+                fields["k\(key)"] =
+                    switch Int.random(in: 0..<4, using: &random) {
+                    case 0: .int64(1)
+                    case 1: EncryptedSamples.value()
+                    case 2: EncryptedSamples.value(.strings, filler: UInt8.random(in: 0...255, using: &random))
+                    default: EncryptedSamples.asset(asset)
+                    }
+            }
+            return fields
+        }
+        func isEncrypted(_ value: FieldValue?) -> Bool { value.map { FieldKind($0).isEncrypted } ?? false }
+        let asset = Asset(
+            checksum: AssetChecksum([UInt8](repeating: 1, count: 32))!, byteCount: 20, generation: 3)
+        for round in 0..<500 {
+            let (stored, puts) = (fields(), fields())
+            let removals = fields().keys.filter { puts[$0] == nil }
+            let loses = stored.contains { key, value in
+                isEncrypted(value) && (removals.contains(key) || puts[key] != nil && !isEncrypted(puts[key]))
+            }
+            let checked = CheckedFields(puts: EncodedFields(Self.encoded(puts)), removals: removals)
+            let record = SharedBytes(StoredRecord.encode(Self.system, fields: Self.encoded(stored)))
+            let merge = try FieldMerge(checked, over: record, watchesEncrypted: true)
+            let loosely = try FieldMerge(checked, over: record)
+            let new = try FieldMerge(checked, over: nil, watchesEncrypted: true)
+            #expect(merge.losesEncrypted == loses, "seed \(seed), round \(round)")
+            #expect(!loosely.losesEncrypted && !new.losesEncrypted)
         }
     }
 

@@ -127,7 +127,7 @@ struct Desk {
 }
 
 extension RecordSave<CheckedFields> {
-    /// A nil value removes the key.
+    /// A nil value removes the key, as by a device that has the keys of what is encrypted.
     static func of(
         _ name: String, _ fields: [String: FieldValue?] = [:], type: String = "Note", tag: String = "",
         parent: ParentChange = .unchanged
@@ -135,7 +135,8 @@ extension RecordSave<CheckedFields> {
         let puts = fields.compactMap { key, value in value.map { StoredRecord.encodeField(key: key, value: $0) } }
         let checked = CheckedFields(
             puts: EncodedFields(puts), removals: fields.filter { $0.value == nil }.keys.sorted())
-        return RecordSave(name: name, type: type, changeTag: tag, parent: parent, fields: checked)
+        return RecordSave(
+            name: name, type: type, changeTag: tag, parent: parent, replacesEncrypted: true, fields: checked)
     }
 }
 
