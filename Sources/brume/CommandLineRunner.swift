@@ -69,8 +69,9 @@ enum CommandLineRunner {
                 hint:
                     "for an operator's command these are --server (BRUME_OPERATOR_SERVER) and --ca (BRUME_OPERATOR_CA)")
         }
-        Terminal.printError("\(style.red("brume:")) \(failure.message)")
-        if !failure.hint.isEmpty { Terminal.printError("       \(style.dim(failure.hint))") }
+        let (message, hint) = (failure.message.printable(keepsLines: true), failure.hint.printable(keepsLines: true))
+        Terminal.printError("\(style.red("brume:")) \(message)")
+        if !hint.isEmpty { Terminal.printError("       \(style.dim(hint))") }
         return failure.code
     }
 

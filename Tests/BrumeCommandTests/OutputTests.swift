@@ -40,6 +40,14 @@ struct OutputTests {
         #expect(missing.code == .failed && missing.hint.isEmpty)
     }
 
+    @Test("what others have named is shown without what commands a terminal")
+    func printable() {
+        let named = "phone\u{1B}[2J\u{9B}31m\u{202E}\u{2028}\r\n\u{7}é\u{1F468}\u{200D}\u{1F469}"
+        let shown = "phone\u{FFFD}[2J\u{FFFD}31m\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}é\u{1F468}\u{200D}\u{1F469}"
+        #expect(named.printable() == shown)
+        #expect("one\n\ttwo\r".printable(keepsLines: true) == "one\n\ttwo\u{FFFD}")
+    }
+
     @Test("colours go with NO_COLOR and dumb terminals")
     func colours() {
         #expect(Style.allows([:]))

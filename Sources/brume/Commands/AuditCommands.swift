@@ -106,8 +106,8 @@ enum AuditCommands {
             case nil: "no end is noted"
             }
         let words = [
-            date(act.milliseconds), act.act, printable(act.target), "by \(printable(act.peer))", outcome,
-            act.request.isEmpty ? "" : "request \(printable(act.request))",
+            date(act.milliseconds), act.act, act.target.printable(), "by \(act.peer.printable())", outcome,
+            act.request.isEmpty ? "" : "request \(act.request.printable())",
         ]
         return words.filter { !$0.isEmpty }.joined(separator: "  ")
     }
@@ -122,13 +122,6 @@ enum AuditCommands {
 
     private static func date(_ milliseconds: Int64) -> String {
         TypedValue.text(of: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
-    }
-
-    /// What somebody named an account, without what a terminal takes for a command.
-    private static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 
     // MARK: Verify

@@ -178,7 +178,7 @@ enum KeyCommands {
             throw CommandError(.failed, what, hint: next)
         }
         let device = try device(invocation.arguments[0], of: try await container.encryptionDevices())
-        let name = "\(device.name ?? "the device") (\(device.digits))"
+        let name = "\(device.name?.printable() ?? "the device") (\(device.digits))"
         guard
             try CommandOptions.isConfirmed(
                 "remove \(name) from the devices that have the account's encryption keys?", invocation)

@@ -102,7 +102,7 @@ enum KeyText {
     }
 
     static func text(_ device: CKContainer.EncryptionDevice) -> String {
-        "\(device.digits)  \(device.name ?? "(its name opens on a device that has the keys)")"
+        "\(device.digits)  \(device.name?.printable() ?? "(its name opens on a device that has the keys)")"
             + (device.isCurrent ? "  (this one)" : "")
     }
 

@@ -18,7 +18,7 @@ enum ShareText {
         let title = share[CKShare.SystemFieldKey.title] as? String
         return [
             "\(share.recordID.zoneID.zoneName)/\(root ?? "")", share.recordID.zoneID.otherOwner,
-            title.map { "\"\($0)\"" },
+            title.map { "\"\($0.printable())\"" },
             count == 1 ? "1 participant" : "\(count) participants",
             share.publicPermission == .none ? nil : "whoever has the URL may \(words(share.publicPermission))",
             share.url?.absoluteString,
@@ -27,7 +27,9 @@ enum ShareText {
 
     static func lines(_ share: CKShare) -> [String] {
         var lines: [String] = []
-        if let title = share[CKShare.SystemFieldKey.title] as? String { lines.append("title     \(title)") }
+        if let title = share[CKShare.SystemFieldKey.title] as? String {
+            lines.append("title     \(title.printable())")
+        }
         if let line = pictureLine(share) { lines.append(line) }
         if let url = share.url { lines.append("url       \(url.absoluteString)") }
         lines.append(
@@ -52,7 +54,7 @@ enum ShareText {
         let title = metadata.share[CKShare.SystemFieldKey.title] as? String
         let id = metadata.share.recordID.zoneID
         return [
-            title.map { "title     \($0)" },
+            title.map { "title     \($0.printable())" },
             pictureLine(metadata.share),
             "container \(metadata.containerIdentifier)",
             "owner     \(text(metadata.ownerIdentity))",
@@ -149,7 +151,7 @@ enum ShareText {
 
     private static func text(_ identity: CKUserIdentity) -> String {
         let recordName = recordName(identity, ownName: "you")
-        guard let handle = handle(identity) else { return recordName ?? unknownUser }
+        guard let handle = handle(identity)?.printable() else { return recordName ?? unknownUser }
         return recordName.map { "\(handle) (\($0))" } ?? handle
     }
 
