@@ -205,6 +205,8 @@ struct ExportCommandTests {
         #expect(isSame)
         let several = try server.run("import", everything, "--format", "brume", "--zone", "One", account: "b")
         #expect(several.status == ExitCode.usage.rawValue)
+        let zonesOfB = try server.run("zones", "list", account: "b").output
+        #expect(!zonesOfB.isEmpty && zonesOfB.allSatisfy { !$0.contains("One") }, "nothing is made")
     }
 
     @Test("encrypted assets go along with their contents, encrypted as they are", .timeLimit(.minutes(2)))

@@ -104,6 +104,11 @@ enum ImportCommand {
         let configuration = try ClientContext.configuration(invocation)
         let session = try ClientSession.unshared(configuration)
         let data = try FileBytes.read(path)
+        if zone != nil, try zoneCount(of: data) > 1 {
+            throw CommandError(
+                .usage, "the export holds several zones, whose names may collide in one",
+                hint: "leave --zone out, or export one zone")
+        }
         let reader = try ExportReader(data)
         let assets = ImportAssets(invocation.text("assets") ?? ExportAssets.folder(of: path), to: context.database)
         let makesKeys =
@@ -132,6 +137,16 @@ enum ImportCommand {
             code: .failed, types: nil, seconds: Double(MonotonicClock.nowNanoseconds - started) / 1e9, invocation)
     }
 
+    /// The zones of an export, before anything of it is saved.
+    private static func zoneCount(of data: Data) throws -> Int {
+        let reader = try ExportReader(data)
+        var count = 0
+        while let line = try reader.next() {
+            if case .zone = line { count += 1 }
+        }
+        return count
+    }
+
     private static func tellOfKeys(_ context: ClientContext) async {
         guard (try? await context.container.encryptionStatus()) == .available else { return }
         Terminal.printError("brume: \(KeyText.keysWereMade)")
@@ -155,7 +170,7 @@ enum ImportCommand {
         let path = invocation.arguments[0]
         let problems = problems.sorted { $0.line < $1.line }
         for problem in problems.prefix(problemsShown) {
-            Terminal.printError("\(path):\(problem.line): \(problem.message)")
+            Terminal.printError("\(path):\(problem.line): \(problem.message.printable())")
         }
         if failed > min(problems.count, problemsShown) {
             Terminal.printError("… and \(failed - min(problems.count, problemsShown)) more")

@@ -72,18 +72,11 @@ struct ExportImporter {
     }
 
     mutating func run(_ reader: ExportReader, progress: (_ offset: Int, _ saved: Int) -> Void) async throws {
-        var zoneCount = 0
         while let line = try reader.next() {
             switch line {
             case .header, .end: break
             case .zone(let name, let encryptsAssets, let isPerZone):
                 try await flush()
-                zoneCount += 1
-                if targetZone != nil, zoneCount > 1 {
-                    throw CommandError(
-                        .usage, "the export holds several zones, whose names may collide in one",
-                        hint: "leave --zone out, or export one zone")
-                }
                 zone = targetZone ?? name
                 encrypting.begin(zone, encryptsAssets: encryptsAssets, isPerZone: isPerZone)
                 // The default zone exists and can't be made.
