@@ -33,6 +33,8 @@ package struct OutgoingRecord: Sendable {
     var takesEncrypted = false
     /// Whether this device has turned out to have the record's keys.
     var hasKeys = false
+    /// Whether the save leaves the parent as the server has it: what is known of it here is the server's word.
+    var keepsParent = false
     /// What else a share held.
     let share: OutgoingShare?
 
@@ -68,6 +70,7 @@ package struct OutgoingRecord: Sendable {
         for (key, value) in receipts where save.fields.keys.contains(key) { save.fields[key] = .some(value) }
         for (key, value) in sealed { save.fields.updateValue(value.map { .encrypted($0) }, forKey: key) }
         save.stamp = stamp
+        if keepsParent { save.parent = .unchanged }
         save.replacesEncrypted = hasKeys || replacesOpenAssets
         return save
     }

@@ -2,6 +2,54 @@ internal import BrumeModel
 
 /// In which zones files are encrypted.
 extension CKDatabase {
+    /// Finds out whether a zone's files are encrypted, where some are to be saved.
+    ///
+    /// - Returns: Why records can't be saved without keys.
+    func prepareFiles(
+        of zone: inout OutgoingZone, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [CKRecord.ID: CKError] {
+        var failures: [CKRecord.ID: CKError] = [:]
+        func failing(
+            _ concerned: [OutgoingRecord], _ body: () async throws(CKError) -> Void
+        ) async throws(CKError) {
+            if concerned.isEmpty { return }
+            do throws(CKError) { try await body() } catch {
+                if error.keepsFromAsking { throw error }
+                for outgoing in concerned { failures[outgoing.record.recordID] = error }
+            }
+        }
+        let id = zone.id
+        if databaseScope == .private {
+            try await failing(zone.saves.filter(\.changesClosedAssets)) { () async throws(CKError) in
+                _ = try await account.encryptedZones.keysForWriting(zone: id.zoneName, for: account, options)
+                for index in zone.saves.indices where zone.saves[index].changesClosedAssets {
+                    zone.saves[index].hasKeys = true
+                }
+            }
+        }
+        if databaseScope == .shared {
+            for index in zone.saves.indices where zone.saves[index].changesClosedAssets {
+                let outgoing = zone.saves[index]
+                try await failing([outgoing]) { () async throws(CKError) in
+                    try await self.requireKeys(of: outgoing, in: zone, account, options)
+                    zone.saves[index].hasKeys = true
+                }
+            }
+            try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
+                try await self.learnKeys(of: zone, account, options)
+            }
+        }
+        var encryptsAssets: Bool?
+        try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
+            encryptsAssets = try await self.encryptsAssets(in: id, account, options)
+        }
+        if let encryptsAssets { zone.encryptsAssets = encryptsAssets }
+        for index in zone.saves.indices where zone.encryptsAssets(of: zone.saves[index]) == true {
+            zone.saves[index].uploadPlainAssetsAgain()
+        }
+        return failures
+    }
+
     /// Whether the server gets files of a zone's records only as this device has encrypted them.
     ///
     /// The zone's ring says so, or, in a zone that has none, ``BrumeConfiguration/encryptsAssets``: then it gets one.

@@ -57,54 +57,6 @@ extension CKDatabase {
         return (sealed, unsent)
     }
 
-    /// Finds out whether a zone's files are encrypted, where some are to be saved.
-    ///
-    /// - Returns: Why records can't be saved without keys.
-    private func prepareFiles(
-        of zone: inout OutgoingZone, _ account: AccountBinding, _ options: CallOptions
-    ) async throws(CKError) -> [CKRecord.ID: CKError] {
-        var failures: [CKRecord.ID: CKError] = [:]
-        func failing(
-            _ concerned: [OutgoingRecord], _ body: () async throws(CKError) -> Void
-        ) async throws(CKError) {
-            if concerned.isEmpty { return }
-            do throws(CKError) { try await body() } catch {
-                if error.keepsFromAsking { throw error }
-                for outgoing in concerned { failures[outgoing.record.recordID] = error }
-            }
-        }
-        let id = zone.id
-        if databaseScope == .private {
-            try await failing(zone.saves.filter(\.changesClosedAssets)) { () async throws(CKError) in
-                _ = try await account.encryptedZones.keysForWriting(zone: id.zoneName, for: account, options)
-                for index in zone.saves.indices where zone.saves[index].changesClosedAssets {
-                    zone.saves[index].hasKeys = true
-                }
-            }
-        }
-        if databaseScope == .shared {
-            for index in zone.saves.indices where zone.saves[index].changesClosedAssets {
-                let outgoing = zone.saves[index]
-                try await failing([outgoing]) { () async throws(CKError) in
-                    try await self.requireKeys(of: outgoing, in: zone, account, options)
-                    zone.saves[index].hasKeys = true
-                }
-            }
-            try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
-                try await self.learnKeys(of: zone, account, options)
-            }
-        }
-        var encryptsAssets: Bool?
-        try await failing(zone.saves.filter(\.setsAssets)) { () async throws(CKError) in
-            encryptsAssets = try await self.encryptsAssets(in: id, account, options)
-        }
-        if let encryptsAssets { zone.encryptsAssets = encryptsAssets }
-        for index in zone.saves.indices where zone.encryptsAssets(of: zone.saves[index]) == true {
-            zone.saves[index].uploadPlainAssetsAgain()
-        }
-        return failures
-    }
-
     /// The part without shares of records in zones that are one tree: who has a record's key has that of all.
     private func withoutSharesOfRecords(
         _ part: RecordModification.Part, _ account: AccountBinding
@@ -145,6 +97,7 @@ extension CKDatabase {
         }
         var places = places.filter { !(zone.saves[$0].record is CKShare) }
         if places.isEmpty { return failures }
+        try await takeServersPlaces(in: &zone, places, policy, account, options)
         let (roots, trees) = try await roots(of: zone, places, account, options)
         var sealer = RecordSealer()
         var without: [String: CKError] = [:]
@@ -157,6 +110,10 @@ extension CKDatabase {
                 // Another tree's keys may be here all the same.
                 guard error.concernsKeys else { throw error }
                 without[root] = error
+                guard error.encryptionProblem == .waitsForOwner else { continue }
+                if try await isOutsideOfShares(root, zone.id, account, options) {
+                    without[root] = .outsideOfShares(root)
+                }
             }
         }
         let closed = places.filter { without[roots[zone.saves[$0].name] ?? zone.saves[$0].name] != nil }

@@ -91,7 +91,7 @@ extension CKDatabase {
     ) async throws(CKError) -> ZoneTrees {
         let zones = account.encryptedZones
         var known = zones.trees(zone.id.ringID).forOneOperation()
-        let new = Set(zone.saves.filter { $0.sent.version == nil }.map(\.name))
+        let new = Set(zone.saves.filter { $0.sent.version == nil && !$0.keepsParent }.map(\.name))
         var unseen: Set<String> = []
         for outgoing in places.map({ zone.saves[$0] }) where !sealer.isPerZone {
             guard let root = roots[outgoing.name], root != outgoing.name else { continue }
@@ -184,7 +184,7 @@ private struct DoubtfulPlace {
 
 extension OutgoingRecord {
     /// Whether the save says which parent the record has: then it is the app's word.
-    var setsParent: Bool { sent.version == nil || sent.parentEdit != nil }
+    var setsParent: Bool { !keepsParent && (sent.version == nil || sent.parentEdit != nil) }
 }
 
 extension ZoneTrees {

@@ -93,7 +93,8 @@ extension OutgoingZone {
         in tree: Tree, _ policy: SavePolicy
     ) -> Move? {
         let (name, parent) = (outgoing.name, outgoing.sent.parent)
-        guard let parent, root != name, outgoing.sent.parentEdit != nil || policy == .allKeys else { return nil }
+        guard let parent, root != name, outgoing.sent.parentEdit != nil || policy == .allKeys, !outgoing.keepsParent
+        else { return nil }
         // A new record has nothing below it.
         if outgoing.sent.version == nil, policy == .ifServerRecordUnchanged { return nil }
         let former = fetched.map { $0.system.parent } ?? trees.parent(of: name)

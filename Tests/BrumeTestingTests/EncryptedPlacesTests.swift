@@ -1,0 +1,202 @@
+import BrumeTesting
+import CloudKit
+import Foundation
+import Testing
+
+/// What is encrypted in a record takes the keys of where the record is, whatever the app's instance knows of that.
+@Suite("What apps encrypt in records of shares", .timeLimit(.minutes(2)))
+struct EncryptedPlacesTests {
+    private static let root = CKRecord.ID(recordName: "root", zoneID: notes.zoneID)
+
+    private func page(_ name: String, _ text: String?, zone: CKRecordZone.ID = notes.zoneID) -> CKRecord {
+        let record = CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+        record["title"] = name
+        if let text { record.encryptedValues["secret"] = text }
+        return record
+    }
+
+    private func save(
+        _ records: [CKRecord], in database: CKDatabase,
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+    ) async throws {
+        let results = try await database.modifyRecords(saving: records, deleting: [], savePolicy: policy)
+        for result in results.saveResults.values { _ = try result.get() }
+    }
+
+    private func errorOfSaving(_ record: CKRecord, in database: CKDatabase) async -> CKError? {
+        do {
+            try await save([record], in: database)
+            return nil
+        } catch {
+            return error as? CKError
+        }
+    }
+
+    private func accept(_ share: CKShare, _ guest: TestDevice) async throws -> CKRecordZone.ID {
+        let metadata = try await guest.container.shareMetadata(for: try #require(share.url))
+        return try await guest.container.accept(metadata).recordID.zoneID
+    }
+
+    private func seen(_ name: String, _ zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> CKRecord {
+        try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
+    }
+
+    /// A record with others, which Ada shares with everybody who has the URL, and Bob, who has accepted and reads it.
+    private func scene(
+        _ others: [CKRecord],
+        _ body: (
+            _ server: TestServer, _ ada: TestDevice, _ bob: TestDevice, _ zone: CKRecordZone.ID
+        ) async throws -> Void
+    ) async throws {
+        try await TestServer.run { server in
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            let root = page("root", "r")
+            _ = try await ada.privateCloudDatabase.save(notes)
+            let share = CKShare(rootRecord: root)
+            share.publicPermission = .readWrite
+            try await save([root, share] + others, in: ada.privateCloudDatabase)
+            let zone = try await accept(share, bob)
+            _ = try await ada.privateCloudDatabase.record(for: root.recordID)
+            try await body(server, ada, bob, zone)
+        }
+    }
+
+    private func below(_ record: CKRecord, _ parent: CKRecord.ID = root) -> CKRecord {
+        record.parent = CKRecord.Reference(recordID: parent, action: .none)
+        return record
+    }
+
+    // MARK: Instances that do not know the parent
+
+    @Test(
+        "is saved with instances that know no parent, by the owner and by guests",
+        arguments: [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys], [false, true])
+    func upserts(policy: CKModifyRecordsOperation.RecordSavePolicy, isGuest: Bool) async throws {
+        try await scene([below(page("child", "c"))]) { _, ada, bob, zone in
+            let database = isGuest ? bob.sharedCloudDatabase : ada.privateCloudDatabase
+            for text in ["one", "two"] {
+                try await save([page("child", text, zone: isGuest ? zone : notes.zoneID)], in: database, policy)
+                for (zone, database) in [(notes.zoneID, ada.privateCloudDatabase), (zone, bob.sharedCloudDatabase)] {
+                    let record = try await seen("child", zone, database)
+                    #expect(record.encryptedValues["secret"] == text && record.parent?.recordID.recordName == "root")
+                }
+            }
+        }
+    }
+
+    @Test("comes to guests where it was saved by such an instance before the record was shared")
+    func upsertBeforeShare() async throws {
+        try await TestServer.run { server in
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            let database = ada.privateCloudDatabase
+            _ = try await database.save(notes)
+            let root = page("root", "r")
+            try await save([root, below(page("child", "c"))], in: database)
+            try await save([page("child", "upsert")], in: database, .changedKeys)
+            let share = CKShare(rootRecord: root)
+            share.publicPermission = .readWrite
+            try await save([root, share], in: database)
+            let zone = try await accept(share, bob)
+            let report = try await database.reencryptRecords(in: notes.zoneID)
+            #expect(report.failures.isEmpty)
+            let record = try await seen("child", zone, bob.sharedCloudDatabase)
+            #expect(record.encryptedValues["secret"] == "upsert" && record.unreadableFields.isEmpty)
+        }
+    }
+
+    @Test("has no key that guests have once the record has left the share, whatever the instance says")
+    func staleAfterMoveOut() async throws {
+        try await scene([below(page("child", "c"))]) { server, ada, bob, zone in
+            let laptop = try server.device(of: "ada")
+            try await ada.letIn(laptop)
+            let stale = try await seen("child", notes.zoneID, ada.privateCloudDatabase)
+            let shared = try trees(of: stale)
+            let out = try await seen("child", notes.zoneID, laptop.privateCloudDatabase)
+            out.parent = nil
+            try await save([out], in: laptop.privateCloudDatabase)
+            stale.encryptedValues["secret"] = "private words"
+            try await save([stale], in: ada.privateCloudDatabase, .changedKeys)
+            let now = try await seen("child", notes.zoneID, laptop.privateCloudDatabase)
+            #expect(now.parent == nil && now.encryptedValues["secret"] == "private words")
+            #expect(try !shared.isEmpty && trees(of: now).isDisjoint(with: shared))
+        }
+    }
+
+    /// The trees that what is encrypted in a record is of, as its archive names them.
+    private func trees(of record: CKRecord) throws -> Set<String> {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        record.encodeSystemFields(with: archiver)
+        archiver.finishEncoding()
+        let reader = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+        reader.requiresSecureCoding = false
+        return Set(reader.decodeObject(forKey: "EncryptedTrees") as? [String] ?? [])
+    }
+
+    @Test("is saved beside a plain change of what is above it, by an instance that does not know where that is")
+    func besideUpsert() async throws {
+        try await scene([below(page("folder", "f"))]) { _, ada, bob, zone in
+            let renamed = page("folder", nil)
+            renamed["title"] = "renamed"
+            let child = below(page("child", "c"), renamed.recordID)
+            try await save([renamed, child], in: ada.privateCloudDatabase, .changedKeys)
+            #expect(try await seen("child", zone, bob.sharedCloudDatabase).encryptedValues["secret"] == "c")
+            #expect(try await seen("folder", zone, bob.sharedCloudDatabase)["title"] == "renamed")
+        }
+    }
+
+    // MARK: Guests' records that are nowhere
+
+    @Test("fails with permissionFailure, as what is plain does, in a guest's record that is below none of the share's")
+    func outside() async throws {
+        try await scene([]) { _, _, bob, zone in
+            let database = bob.sharedCloudDatabase
+            for parent in [nil, "nobody"] as [String?] {
+                func placed(_ record: CKRecord) -> CKRecord {
+                    parent.map { below(record, CKRecord.ID(recordName: $0, zoneID: zone)) } ?? record
+                }
+                let plain = placed(page("plain", nil, zone: zone))
+                #expect(await errorOfSaving(plain, in: database)?.code == .permissionFailure)
+                let error = await errorOfSaving(placed(page("secret", "s", zone: zone)), in: database)
+                #expect(error?.code == .permissionFailure && error?.encryptionProblem == nil)
+                let delegate = TestSyncEngineDelegate()
+                var configuration = CKSyncEngine.Configuration(
+                    database: database, stateSerialization: nil, delegate: delegate)
+                configuration.automaticallySync = false
+                let engine = CKSyncEngine(configuration)
+                try await engine.fetchChanges()
+                delegate.save([placed(page("engine", "s", zone: zone))], with: engine)
+                engine.state.remove(pendingDatabaseChanges: engine.state.pendingDatabaseChanges)
+                try? await engine.sendChanges()
+                #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+            }
+        }
+    }
+
+    @Test("meets a record that is there already, for a guest as for the owner") func conflict() async throws {
+        try await scene([below(page("child", "c"))]) { _, ada, bob, zone in
+            let owners = await errorOfSaving(page("child", "new"), in: ada.privateCloudDatabase)
+            #expect(owners?.code == .serverRecordChanged)
+            let guests = await errorOfSaving(page("child", "new", zone: zone), in: bob.sharedCloudDatabase)
+            #expect(guests?.code == .serverRecordChanged)
+            #expect(guests?.serverRecord?.encryptedValues["secret"] == "c")
+        }
+    }
+
+    @Test("waits for the owner where all of the zone is shared, and its keys are not here yet")
+    func waitsInZone() async throws {
+        try await TestServer.run { server in
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            _ = try await ada.privateCloudDatabase.save(notes)
+            let share = CKShare(recordZoneID: notes.zoneID)
+            share.publicPermission = .readWrite
+            try await save([share, page("one", "1")], in: ada.privateCloudDatabase)
+            // Without what stands behind the #, which is a key.
+            let bare = try #require(share.url?.absoluteString.components(separatedBy: "#").first)
+            let url = try #require(URL(string: bare))
+            let metadata = try await bob.container.shareMetadata(for: url)
+            let zone = try await bob.container.accept(metadata).recordID.zoneID
+            let error = await errorOfSaving(page("two", "2", zone: zone), in: bob.sharedCloudDatabase)
+            #expect(error?.encryptionProblem == .waitsForOwner || error?.encryptionProblem == .deviceHasNoKeys)
+        }
+    }
+}
