@@ -144,6 +144,42 @@ struct EncryptedPlacesTests {
         }
     }
 
+    // MARK: A device that was let in, and has opened nothing yet
+
+    @Test(
+        "comes to guests with a record that a device moves there which has opened nothing of the zone yet",
+        arguments: ["partial", "archive", "fetched before", "plain with a child", "whole"])
+    func movedByNewDevice(how: String) async throws {
+        let moving = page("moving", how == "plain with a child" ? nil : "m")
+        let child = below(page("child", "c"), moving.recordID)
+        try await scene([moving, child]) { server, ada, bob, zone in
+            let laptop = try server.device(of: "ada")
+            let database = laptop.privateCloudDatabase
+            let early = how == "fetched before" ? try await database.record(for: moving.recordID) : nil
+            try await ada.letIn(laptop)
+            let mine: CKRecord
+            switch how {
+            case "partial":
+                let results = try await database.records(for: [moving.recordID], desiredKeys: ["title"])
+                mine = try #require(try results[moving.recordID]?.get())
+            case "archive":
+                let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+                moving.encodeSystemFields(with: archiver)
+                archiver.finishEncoding()
+                let reader = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+                mine = try #require(CKRecord(coder: reader))
+            case "fetched before": mine = try #require(early)
+            default: mine = try await database.record(for: moving.recordID)
+            }
+            try await save([below(mine)], in: database)
+            let report = try await database.reencryptRecords(in: notes.zoneID)
+            #expect(report.failures.isEmpty)
+            for name in ["moving", "child"] {
+                #expect(try await seen(name, zone, bob.sharedCloudDatabase).unreadableFields.isEmpty, "\(name)")
+            }
+        }
+    }
+
     // MARK: Guests' records that are nowhere
 
     @Test("fails with permissionFailure, as what is plain does, in a guest's record that is below none of the share's")

@@ -33,7 +33,7 @@ extension CKDatabase {
             // Where the request makes the zone's keys its parents have stamps already.
             var stampsParents = !encrypted.isEmpty
             if !stampsParents, !parents.isEmpty {
-                stampsParents = try await account.encryptedZones.hasUsed(zones[index].id.ringID, for: account, options)
+                stampsParents = try await hasKeys(of: zones[index].id, account, options)
             }
             let places = encrypted.union(stampsParents ? parents : []).sorted()
             if places.isEmpty { continue }
@@ -55,6 +55,24 @@ extension CKDatabase {
         unsent.saveResults.merge(refused.saveResults) { $1 }
         unsent.deleteResults.merge(refused.deleteResults) { $1 }
         return (sealed, unsent)
+    }
+
+    /// Whether a zone has keys that this device has used, or may use: one that was let in a moment ago has asked for
+    /// none yet. What keeps it from having them keeps no record from getting a parent.
+    private func hasKeys(
+        of zoneID: CKRecordZone.ID, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> Bool {
+        let zones = account.encryptedZones
+        if try await zones.hasUsed(zoneID.ringID, for: account, options) { return true }
+        guard databaseScope == .private, account.configuration.token != nil,
+            try await account.keyFolders.folder(of: account, options).isMade
+        else { return false }
+        do throws(CKError) {
+            return try await zones.keysForReading(zoneID.ringID, upTo: 0, for: account, options) != nil
+        } catch {
+            guard error.concernsKeys || error.code == .incompatibleVersion else { throw error }
+            return false
+        }
     }
 
     /// The part without shares of records in zones that are one tree: who has a record's key has that of all.
