@@ -110,6 +110,13 @@ struct DoctorTests {
         try #require(try CommandRun(["account", "add", "ada", "--data", data], in: folder).status == 0)
         #expect(try look().findings["data folder"]?.severity == .fine)
         try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: data)
+        #expect(try look().findings["audit log"]?.sentence == "entries 1 to 2 are as they were written")
+        let log = data + "/audit/" + (try #require(try files.contentsOfDirectory(atPath: data + "/audit").first))
+        let text = try String(contentsOfFile: log, encoding: .utf8)
+        try text.replacingOccurrences(of: "ada", with: "bob").write(toFile: log, atomically: true, encoding: .utf8)
+        let (findings, status) = try look()
+        #expect(status == 1 && findings["audit log"]?.severity == .failure, "\(findings)")
+        try text.write(toFile: log, atomically: true, encoding: .utf8)
         let open = try look().findings["data folder"]
         #expect(open?.severity == .warning && open?.remedy == "chmod go= \(data)")
     }

@@ -16,7 +16,7 @@ enum DoctorCommand {
             It takes the options of brume serve, from the same places, and looks at: the options themselves, \
             certificate and key and their days left, the data folder and who may enter it, room on the disk and the \
             time that a write takes to be on it, port, open files, memory against data, the clock, record types that \
-            anybody can read, and backups. It writes nothing but a small file that it removes.
+            anybody can read, the audit log, and backups. It writes nothing but a small file that it removes.
             """,
             """
             Run it as the server's user: sudo -u brume brume doctor --config /etc/brume/brume.conf. Exit code 0: \
@@ -34,6 +34,7 @@ enum DoctorCommand {
             let place = invocation.configurationPath ?? "the command line and its defaults"
             findings.append(Finding("options", "brume serve takes those of \(place)"))
             findings += CertificateCheck.findings(configuration) + FolderCheck.findings(configuration)
+            findings += AuditCheck.findings(configuration)
             findings += MachineCheck.findings(configuration) + (await SharingCheck.findings(configuration))
         } catch {
             let problem = CommandError(describing: error)
