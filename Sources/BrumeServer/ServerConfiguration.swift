@@ -13,6 +13,10 @@ package struct ServerConfiguration: Sendable {
     /// The folder on another disk that has the contents of the assets; nil for the data folder itself. See
     /// ``AssetsFolder``.
     package var assetsFolder: String?
+    /// Where its backups are, of which metrics tell; it need not be there.
+    package var backupsFolder = ServerConfiguration.standardBackupsFolder
+    /// The default of ``backupsFolder``: that of the packages' timer.
+    package static let standardBackupsFolder = "/var/lib/brume-backups"
     package var host = "127.0.0.1"
     /// The port to listen on; 0 for any free port, see ``Server/port``.
     package var port: UInt16 = 7440

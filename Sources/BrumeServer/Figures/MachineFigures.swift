@@ -14,6 +14,8 @@ struct MachineFigures {
 
     /// When the certificate in the file expires, in seconds since 1970; nil where that can't be read.
     var certificateExpirySeconds: Int?
+    /// When the newest backup that lacks nothing was begun, in seconds since 1970; nil where there is none.
+    var newestBackupSeconds: Int?
     var disks: [Disk] = []
     /// 0: none is set.
     var memoryBudgetBytes = 0
@@ -27,6 +29,7 @@ struct MachineFigures {
     init(_ configuration: ServerConfiguration, assetsPath: String?) {
         certificateExpirySeconds = try? CertificateAuthority.expirySeconds(
             ofCertificate: configuration.certificatePath)
+        newestBackupSeconds = try? BackupsFolder(configuration.backupsFolder).newestWholeSeconds
         disks = [Self.disk("data", configuration.dataFolder), assetsPath.flatMap { Self.disk("assets", $0) }]
             .compactMap(\.self)
         memoryBudgetBytes = configuration.memoryBudgetBytes

@@ -81,6 +81,11 @@ struct PrometheusText {
                 "brume_certificate_expiry_timestamp_seconds", String(seconds),
                 "When the certificate in its file expires, in seconds since 1970; a reload takes another one.")
         }
+        if let seconds = machine.newestBackupSeconds {
+            gauge(
+                "brume_backup_newest_timestamp_seconds", String(seconds),
+                "When the newest verified backup was begun that lacks nothing, in seconds since 1970.")
+        }
         gauge("brume_disk_free_bytes", "Bytes that the server can still write, where its data or its assets are.")
         for disk in machine.disks {
             sample("brume_disk_free_bytes", [("content", disk.content)], String(disk.freeBytes))

@@ -6,10 +6,7 @@ enum DoctorCommand {
     static let definition = CommandDefinition(
         ["doctor"], "look at all that a server needs, and say what to do about what is wrong",
         options: [
-            OptionDefinition(
-                "backups", "DIR", "where its backups are", fallback: "/var/lib/brume-backups",
-                variable: "BRUME_BACKUPS"),
-            CommandOptions.json,
+            CommandOptions.json
         ] + ServeCommand.options,
         notes: [
             """

@@ -42,6 +42,7 @@ extension ServeCommand {
         var configuration = ServerConfiguration(
             dataFolder: try invocation.required("data"), certificatePath: certificatePath, keyPath: keyPath)
         configuration.assetsFolder = invocation.text("assets").map(FolderCopier.path)
+        configuration.backupsFolder = FolderCopier.path(try invocation.required("backups"))
         configuration.host = address.host
         configuration.port = address.port
         configuration.metricsAddress = try CommandOptions.metricsAddress(invocation)

@@ -21,6 +21,9 @@ extension ServeCommand {
                 "admin-on-port", nil,
                 "take the operator's token on the port too; without it, the operator comes by the data folder alone"),
             OptionDefinition(
+                "backups", "DIR", "where its backups are: metrics tell of the newest, and brume doctor looks",
+                fallback: ServerConfiguration.standardBackupsFolder),
+            OptionDefinition(
                 "public-url", "URL",
                 "what the URLs of shares begin with, such as https://sync.example.com "
                     + "(default: the address that each client uses)"

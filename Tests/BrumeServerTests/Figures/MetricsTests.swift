@@ -23,9 +23,10 @@ struct MetricsTests {
         try answer("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", port: port)
     }
 
-    private func running(_ body: (RunningServer) async throws -> Void) async throws {
+    private func running(backups: String = "/none", _ body: (RunningServer) async throws -> Void) async throws {
         try await RunningServer.running(
             adjust: {
+                $0.backupsFolder = backups
                 $0.metricsAddress = ("127.0.0.1", 0)
                 $0.loopCount = 2
             }, body)
@@ -64,8 +65,18 @@ struct MetricsTests {
                 families["brume_disk_free_bytes"]?.samples[#"brume_disk_free_bytes{content="data"}"#])
             let size = families["brume_disk_size_bytes"]?.samples[#"brume_disk_size_bytes{content="data"}"#] ?? 0
             #expect(free > 0 && free <= size)
+            #expect(families["brume_backup_newest_timestamp_seconds"] == nil)
             #expect(families["brume_budget_bytes"]?.samples[#"brume_budget_bytes{budget="input"}"#] == 134_217_728)
             for secret in ["waldo", "ZoneOfTheMetrics", token] { #expect(!answer.body.contains(secret)) }
+        }
+    }
+
+    @Test("metrics tell when the newest backup was begun") func backups() async throws {
+        let folder = try TestFolder()
+        try FileSystem.makeDirectory(folder.path + "/brume-20200101T000000Z")
+        try await running(backups: folder.path) { server in
+            let families = try PrometheusFormat.check(try get("/metrics", port: server.server.metricsPort).body)
+            #expect(families["brume_backup_newest_timestamp_seconds"]?.samples.values.first == 1_577_836_800)
         }
     }
 
