@@ -330,6 +330,8 @@ struct AssetsFolderTests {
         let accepted = try run("verify", data, "--assets", another, "--accept-loss", "--yes")
         #expect(accepted.status == ExitCode.damaged.rawValue, "\(accepted.errors)")
         #expect(accepted.output.joined().contains("is sound, but for the assets named above"), "\(accepted.output)")
+        let acts = try run("audit", "list", "--data", data).output
+        #expect(acts.contains { $0.contains("folder.accept-loss  assets") && $0.contains("done") }, "\(acts)")
         try server.start(options: ["--assets", another])
         #expect(try save("bert", 2) != "" && count(another) == 1)
         let fetched = try CommandRun(

@@ -89,6 +89,9 @@ struct AuditCommandTests {
             #expect(restored.status == 0, "\(restored.errors)")
             let verify = try CommandRun(["audit", "verify", "--hash", hash, "--data", place], in: served.folder)
             #expect(verify.status == 0, "\(verify.output)")
+            let list = try CommandRun(["audit", "list", "--json", "--data", place], in: served.folder).output
+            let acts = try list.map { try JSONParser.value(of: $0) }
+            #expect(names(acts).last == "folder.restore \(source)" && acts.last?["error"] == .integer(0))
         }
 
         let path = served.dataFolder + "/audit/000000000001.jsonl"

@@ -1,6 +1,7 @@
 internal import BrumeServer
 internal import BrumeStore
 internal import BrumeSystem
+internal import Foundation
 
 /// `brume restore`: makes a data folder from a backup.
 enum RestoreCommand {
@@ -58,6 +59,19 @@ enum RestoreCommand {
         let copier = try FolderCopier(of: source.disk, named: backup, .idle)
         let verification = try copier.copy(
             into: folder, assetsAt: invocation.text("assets").map(FolderCopier.path), title: "restore")
+        try note(backup, in: folder)
         return copier.report(verification, at: folder, invocation)
+    }
+
+    /// The log came with the backup, and what operators did since is not in it.
+    private static func note(_ backup: String, in folder: String) throws {
+        let name = URL(fileURLWithPath: backup).lastPathComponent
+        do throws(ServerError) {
+            try FolderAct("folder.restore", name, in: folder).end(isDone: true)
+        } catch {
+            throw CommandError(
+                .failed, "\(folder) is restored, and its audit log has no note of that: \(error)",
+                hint: "a server starts on it; make room, and check the disk")
+        }
     }
 }

@@ -103,18 +103,28 @@ enum VerifyCommand {
             {
                 throw CommandError(.conflict, "nothing was changed", hint: "mount the disk first")
             }
-            try AssetsFolder.open(for: folder, at: path, acceptingLoss: true).release()
+            let act = try FolderAct("folder.accept-loss", "assets", in: folder)
+            do {
+                try AssetsFolder.open(for: folder, at: path, acceptingLoss: true).release()
+            } catch {
+                act.end(isDone: false)
+                throw error
+            }
+            act.end(isDone: true)
         }
         let disk = try AssetsFolder.known(to: folder).disk
         var losses: [Verification.Problem] = []
         // What is wrong with accounts and secrets can't be given up: the folder is changed for the store's files alone.
         if try !verifyLocked(folder, disk, others: []).isSound {
+            let act = try FolderAct("folder.accept-loss", in: folder)
             do throws(StoreError) {
                 losses = try LossAcceptance(
                     on: disk, options: JournalWriter.Options(salt: UInt64.random(in: 0 ... .max)),
                     newEpoch: UInt32.random(in: 1 ... .max)
                 ).losses
+                act.end(isDone: true)
             } catch {
+                act.end(isDone: false)
                 switch error {
                 case .disk(let error): throw CommandError(.failed, "\(folder): \(error)")
                 case .damaged, .unknownVersion:

@@ -89,7 +89,7 @@ struct StoppedFolder {
 
 extension OperatorOrigin {
     /// A command that works on a folder itself.
-    fileprivate static var thisProcess: OperatorOrigin {
+    static var thisProcess: OperatorOrigin {
         OperatorOrigin(peer: "process \(getpid()) of user \(getuid())", request: "")
     }
 }
