@@ -15,10 +15,11 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    fileprivate var commandsTerminals: Bool {
+    /// Whether a terminal takes it for a command, or lays out what is around it in another way.
+    var commandsTerminals: Bool {
         switch value {
-        // Embeddings, overrides and isolates of a direction of writing.
-        case 0x202A...0x202E, 0x2066...0x2069: true
+        // Marks, embeddings, overrides and isolates of a direction of writing.
+        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
         // A line of its own would pass for one of ours.
         case 0x2028, 0x2029: true
         default: properties.generalCategory == .control
