@@ -137,6 +137,8 @@ package struct WireReader {
         while offset < bytes.count, shift < 7 * bytesLimit {
             let byte = bytes[offset]
             offset += 1
+            // More than 64 bits: other readers differ in what they make of that.
+            if shift == 63, byte > 1 { throw Damage() }
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return value }
             shift += 7
