@@ -111,15 +111,16 @@ enum ImportCommand {
         }
         let reader = try ExportReader(data)
         let assets = ImportAssets(invocation.text("assets") ?? ExportAssets.folder(of: path), to: context.database)
-        let makesKeys =
-            reader.isDecrypted ? try await context.container.encryptionStatus() == .notSetUp : false
+        let status = try? await context.container.encryptionStatus()
+        let makesKeys = reader.isDecrypted && status == .notSetUp
         let name = try CommandOptions.containerName(invocation)
         let encrypting = EncryptingImporter(assets) { encryptsAssets in
             var configuration = configuration
             configuration.encryptsAssets = encryptsAssets
             return CKContainer(identifier: name, configuration: configuration).privateCloudDatabase
         }
-        var importer = ExportImporter(session: session, targetZone: zone, assets: assets, encrypting: encrypting)
+        var importer = ExportImporter(
+            session: session, targetZone: zone, hasKeys: status == .available, assets: assets, encrypting: encrypting)
         let started = MonotonicClock.nowNanoseconds
         let reporter = ProgressReporter(title: "import", total: data.count, unit: "records")
         do {

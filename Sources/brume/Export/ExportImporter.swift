@@ -52,6 +52,8 @@ struct ExportImporter {
     private let session: ClientSession
     /// The zone that everything goes into; nil means the zones that the export names.
     private let targetZone: String?
+    /// Whether this device has the account's keys: what is encrypted and not in the export goes by no other.
+    private let hasKeys: Bool
 
     private var assets: ImportAssets
     private var encrypting: EncryptingImporter
@@ -64,9 +66,12 @@ struct ExportImporter {
     private var pending: Set<String> = []
     private var parents: [Key: Parent] = [:]
 
-    init(session: ClientSession, targetZone: String?, assets: ImportAssets, encrypting: EncryptingImporter) {
+    init(
+        session: ClientSession, targetZone: String?, hasKeys: Bool, assets: ImportAssets, encrypting: EncryptingImporter
+    ) {
         self.session = session
         self.targetZone = targetZone
+        self.hasKeys = hasKeys
         self.assets = assets
         self.encrypting = encrypting
     }
@@ -158,8 +163,7 @@ struct ExportImporter {
                     name: system.name, type: system.type, parent: keepsParent ? .unchanged : .removed,
                     // With a parent it comes when that is set, which takes an earlier one away.
                     stamp: system.parent == nil ? system.stamp : [],
-                    // The record becomes what the export holds, whatever it has.
-                    replacesEncrypted: true, fields: fields))
+                    replacesEncrypted: hasKeys, fields: fields))
         }
         saved += try await send(places)
     }
