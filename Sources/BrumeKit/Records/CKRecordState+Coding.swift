@@ -37,6 +37,7 @@ extension CKRecordState {
     func encodeSystemFields(with coder: NSCoder) {
         version?.encode(with: coder, prefix: "")
         coder.encodeIfPresent(parent, forKey: ArchiveKey.parent)
+        coder.encode(parentEdit != nil, forKey: ArchiveKey.isParentChanged)
         coder.encodeIfPresent(share, forKey: ArchiveKey.share)
         if share != nil { coder.encode(shareEdit == nil, forKey: ArchiveKey.isShareSaved) }
         // Where the record is is the server's word, and what was encrypted in it may say otherwise.
@@ -50,7 +51,6 @@ extension CKRecordState {
         contents.encodeSecrets(of: fields, with: coder, prefix: "")
         local.encodeFields(with: coder)
         coder.encodeIfPresent(edits.keys.sorted(), forKey: ArchiveKey.changedKeys)
-        coder.encode(parentEdit != nil, forKey: ArchiveKey.isParentChanged)
         guard let base else { return }
         base.version.encode(with: coder, prefix: ArchiveKey.basePrefix)
         coder.encodeIfPresent(base.parent, forKey: ArchiveKey.basePrefix + ArchiveKey.parent)
