@@ -242,6 +242,67 @@ struct ClosedFieldsTests {
         }
     }
 
+    @Test("has a guest with the keys remove it by the record's id, below the one that is shared")
+    func removedByGuestWithKeys() async throws {
+        try await TestServer.run { server in
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            let (root, child) = (secretPage("root", "r"), secretPage("child", "c"))
+            child.setParent(root)
+            _ = try await ada.privateCloudDatabase.save(notes)
+            let share = CKShare(rootRecord: root)
+            share.publicPermission = .readWrite
+            try await save([root, child, share], in: ada.privateCloudDatabase)
+            let zone = try await accept(share.url, bob)
+            let id = CKRecord.ID(recordName: "child", zoneID: zone)
+            #expect(try await secret(id, bob.sharedCloudDatabase) == "c")
+            // Hands on the keys.
+            _ = try await ada.privateCloudDatabase.record(for: root.recordID)
+            let mine = CKRecord(recordType: "Page", recordID: id)
+            mine["secret"] = nil
+            try await save([mine], in: bob.sharedCloudDatabase, .changedKeys)
+            #expect(try await secret(child.recordID, ada.privateCloudDatabase) == nil)
+        }
+    }
+
+    @Test("is no fault of a record beside one that another device has changed, in one atomic request")
+    func besideConflict() async throws {
+        try await TestServer.run { server in
+            let database = try server.device(of: "ada").privateCloudDatabase
+            _ = try await database.save(notes)
+            let (first, second) = (secretPage("a", "a"), secretPage("b", "b"))
+            try await save([first, second], in: database)
+            let stale = try await database.record(for: first.recordID)
+            first["title"] = "newer"
+            try await save([first], in: database)
+            stale["title"] = "older"
+            let partial = try await unknowing(
+                second.recordID, "Page", isPartial: true, desiredKeys: ["title"], database)
+            partial["secret"] = nil
+            let results = try await database.modifyRecords(saving: [stale, partial], deleting: []).saveResults
+            func code(_ record: CKRecord) -> CKError.Code? {
+                do { _ = try results[record.recordID]?.get() } catch { return (error as? CKError)?.code }
+                return nil
+            }
+            #expect(code(stale) == .serverRecordChanged && code(partial) == .batchRequestFailed)
+        }
+    }
+
+    @Test("is a server's word, by which no device makes keys that no app asked for") func madeUpField() async throws {
+        try await TestServer.run { server in
+            let ada = try server.device(of: "ada")
+            let database = ada.privateCloudDatabase
+            _ = try await database.save(notes)
+            let lie = try await server.lie(.showsFieldsEncrypted(in: notes.zoneID), to: ada)
+            let plain = CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: "n", zoneID: notes.zoneID))
+            plain["title"] = "plain"
+            let error = await errorOfSaving(plain, in: database, .changedKeys)
+            #expect(error?.encryptionProblem == .deviceHasNoKeys)
+            #expect(try await ada.container.encryptionStatus() == .notSetUp)
+            lie.remove()
+            try await save([plain], in: database, .changedKeys)
+        }
+    }
+
     @Test("is compared by no query, and by no subscription, also in development")
     func subscription() async throws {
         try await TestServer.run { server in

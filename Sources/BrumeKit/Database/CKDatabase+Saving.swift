@@ -231,6 +231,7 @@ extension CKDatabase {
                 break
             }
         }
+        take(part.innocentBesideOthers(results))
         take(refusalsOfDeepRecords(in: sent, results, core.account))
         return results
     }

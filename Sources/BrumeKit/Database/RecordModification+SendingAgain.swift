@@ -51,7 +51,9 @@ extension CKDatabase.RecordModification.Part {
                 else { continue }
                 if error.saysKeysChanged {
                     hasStaleKeys = true
-                } else if error.saysFieldEncrypted, !outgoing.takesEncrypted {
+                } else if error.saysFieldEncrypted, !outgoing.takesEncrypted, request.database != .public,
+                    !(outgoing.record is CKShare)
+                {
                     outgoing.takesEncrypted = true
                 } else if error.code == .serverRecordChanged {
                     guard mayRebase, let newer = error.serverRecord?.snapshot, outgoing.sent.rebase(onto: newer) else {
@@ -67,5 +69,25 @@ extension CKDatabase.RecordModification.Part {
             return again
         }
         return part.map { ($0, hasStaleKeys) }
+    }
+
+    /// The results of records of which the server has said that a field is encrypted, beside others that fail a zone
+    /// that is saved whole: nothing is known against them before it is saved again without those.
+    func innocentBesideOthers(
+        _ results: CKDatabase.RecordModificationResults
+    ) -> CKDatabase.RecordModificationResults {
+        var innocent: CKDatabase.RecordModificationResults = ([:], [:])
+        for zone in zones where isWhole(zone) {
+            let errors = zone.saves.compactMap { outgoing -> (CKRecord.ID, CKError)? in
+                guard case .failure(let error as CKError)? = results.saveResults[outgoing.record.recordID]
+                else { return nil }
+                return (outgoing.record.recordID, error)
+            }
+            guard errors.contains(where: { !$1.saysFieldEncrypted && $1.code != .batchRequestFailed }) else { continue }
+            for (id, error) in errors where error.saysFieldEncrypted {
+                innocent.saveResults[id] = .failure(CKError(.batchRequestFailed))
+            }
+        }
+        return innocent
     }
 }

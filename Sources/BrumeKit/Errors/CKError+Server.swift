@@ -46,6 +46,7 @@ extension CKError {
         self =
             switch (code, error.detail) {
             case (.accountTemporarilyUnavailable, .keysChanged): plain.with(.keysWereReplaced)
+            case (.accountTemporarilyUnavailable, .fieldEncrypted): plain.with(.deviceHasNoKeys)
             // The account and the way to the server are there, or no save would have an answer.
             case (.accountTemporarilyUnavailable, _) where outgoing?.setsAssets == true: plain.with(.fileIsPlain)
             default: plain

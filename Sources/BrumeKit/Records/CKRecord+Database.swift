@@ -71,7 +71,7 @@ package struct OutgoingRecord: Sendable {
         for (key, value) in sealed { save.fields.updateValue(value.map { .encrypted($0) }, forKey: key) }
         save.stamp = stamp
         if keepsParent { save.parent = .unchanged }
-        save.replacesEncrypted = hasKeys || replacesOpenAssets
+        save.replacesEncrypted = hasKeys
         return save
     }
 

@@ -63,6 +63,13 @@ extension ServerLie {
         ServerLie("keys of \(zoneID.zoneName) are refused", .staleKeys(zone: zoneID.zoneName))
     }
 
+    /// The server says of each save in a zone that it takes something away that is encrypted. A device that has the
+    /// account's keys saves once more, and is refused again; one without makes none for that. The save fails with
+    /// `accountTemporarilyUnavailable`.
+    public static func showsFieldsEncrypted(in zoneID: CKRecordZone.ID) -> ServerLie {
+        ServerLie("fields in \(zoneID.zoneName) are encrypted", .encryptedFields(zone: zoneID.zoneName))
+    }
+
     /// A zone was deleted, for a reason. Calls for it fail with `zoneNotFound`, or with `userDeletedZone` where it was
     /// purged, and the database's changes have the deletion. Where the device saves the zone again and the server has
     /// it as before, it goes on with its keys.

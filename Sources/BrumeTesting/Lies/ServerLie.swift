@@ -46,6 +46,7 @@ public struct ServerLie: Sendable, CustomStringConvertible {
         case accountKeys(KeysLie)
         case enrolment(EnrolmentLie, EnrolmentMessage)
         case staleKeys(zone: String)
+        case encryptedFields(zone: String)
         case zoneIsGone(String, CKDatabase.DatabaseChange.Deletion.Reason)
     }
 

@@ -98,6 +98,11 @@ extension TestServer {
                     "the zone's ring has another key; encrypt again, and save again", detail: .keysChanged)
                 actions.append(
                     .save(.init(zone: zone, isEncrypted: true, peer: .init(device: device.identity)), refusal))
+            case .encryptedFields(let zone):
+                let refusal = ServiceError(
+                    .accountTemporarilyUnavailable, "a field is encrypted, and the save takes it away",
+                    detail: .fieldEncrypted)
+                actions.append(.save(.init(zone: zone, peer: .init(device: device.identity)), refusal))
             case .zoneIsGone(let zone, let reason):
                 let reason = ZoneDeletionReason(reason)
                 parts.append(.zoneIsGone(ZoneID(name: zone), reason))

@@ -50,6 +50,39 @@ extension CKDatabase {
         return failures
     }
 
+    /// Finds out whether this device has the keys of records of which the save takes something away that is encrypted.
+    /// Makes none: there are some.
+    ///
+    /// - Returns: Why it has not.
+    func prepareTaking(
+        of zone: inout OutgoingZone, _ policy: SavePolicy, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> [CKRecord.ID: CKError] {
+        var failures: [CKRecord.ID: CKError] = [:]
+        if databaseScope == .public { return failures }
+        for index in zone.saves.indices {
+            let outgoing = zone.saves[index]
+            guard !outgoing.hasKeys, outgoing.takesEncrypted || outgoing.replacesOpenAssets else { continue }
+            do throws(CKError) {
+                if databaseScope == .shared {
+                    try await takeServersPlaces(in: &zone, [index], policy, account, options)
+                    try await requireKeys(of: outgoing, in: zone, account, options)
+                } else if try await account.encryptedZones.keysForReading(
+                    zone.id.ringID, upTo: 0, for: account, options) == nil
+                {
+                    throw CKError.notEncrypted(
+                        .deviceHasNoKeys,
+                        "\(outgoing.name.quotedName) has an encrypted field that this device has no keys of, and so "
+                            + "neither replaces nor removes")
+                }
+                zone.saves[index].hasKeys = true
+            } catch {
+                if error.keepsFromAsking { throw error }
+                failures[outgoing.record.recordID] = error
+            }
+        }
+        return failures
+    }
+
     /// Whether the server gets files of a zone's records only as this device has encrypted them.
     ///
     /// The zone's ring says so, or, in a zone that has none, ``BrumeConfiguration/encryptsAssets``: then it gets one.
@@ -150,19 +183,23 @@ extension CKDatabase {
     ///
     /// - Throws: `accountTemporarilyUnavailable`, and what ``EncryptedZones/keysForReading(_:upTo:isOpenVain:for:_:)``
     ///   throws.
-    func requireKeys(
+    private func requireKeys(
         of outgoing: OutgoingRecord, in zone: OutgoingZone, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) {
         guard let place = zone.saves.firstIndex(where: { $0.name == outgoing.name }) else { return }
-        for root in Set(try await roots(of: zone, [place], account, options).roots.values) {
+        var (roots, trees) = try await self.roots(of: zone, [place], account, options)
+        for root in Set(roots.values) {
+            // Of what others share nothing but its place may have been seen.
+            if !trees.isShared(root), account.encryptedZones.knownKeys(zone.id.ringID) == nil {
+                try await fetchParents(of: [root], into: &trees, zone.id, account, options)
+            }
             let ring = await ringForReading(below: root, zone.id.ringID, account)
             let keys = try await account.encryptedZones.keysForReading(ring, upTo: 0, for: account, options)
             if keys?.cipher(root: root) != nil { continue }
             throw CKError.notEncrypted(
                 .waitsForOwner,
-                "\(outgoing.name.quotedName) has an encrypted file that this device can't read, and so neither "
-                    + "replaces nor removes: open the share's whole link, or fetch the record again once its owner has "
-                    + "handed on the keys")
+                "\(outgoing.name.quotedName) has an encrypted field, and this device has no keys to replace or remove it "
+                    + "with: open the share's whole link, or save it again once the owner has handed on the keys")
         }
     }
 

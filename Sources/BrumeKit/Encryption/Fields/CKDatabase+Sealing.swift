@@ -25,6 +25,7 @@ extension CKDatabase {
             if uploadsFollow {
                 failures.merge(try await prepareFiles(of: &zones[index], account, options)) { $1 }
             }
+            failures.merge(try await prepareTaking(of: &zones[index], part.request.savePolicy, account, options)) { $1 }
             let encrypted = Set(
                 zones[index].saves.indices.filter { zones[index].saves[$0].needsKeys(part.request.savePolicy) })
             let parents =
@@ -253,7 +254,7 @@ extension OutgoingRecord {
     var name: String { record.recordID.recordName }
 
     /// Whether the record can't be saved without keys.
-    func needsKeys(_ policy: SavePolicy) -> Bool { isEncryptedAnew || takesEncrypted || sendsEncrypted(policy) }
+    func needsKeys(_ policy: SavePolicy) -> Bool { isEncryptedAnew || sendsEncrypted(policy) }
 
     /// Whether the save sends encrypted values, or encrypted assets.
     func sendsEncrypted(_ policy: SavePolicy) -> Bool {
