@@ -23,9 +23,12 @@ struct EncryptedPlacesTests {
         for result in results.saveResults.values { _ = try result.get() }
     }
 
-    private func errorOfSaving(_ record: CKRecord, in database: CKDatabase) async -> CKError? {
+    private func errorOfSaving(
+        _ record: CKRecord, in database: CKDatabase,
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+    ) async -> CKError? {
         do {
-            try await save([record], in: database)
+            try await save([record], in: database, policy)
             return nil
         } catch {
             return error as? CKError
@@ -144,6 +147,98 @@ struct EncryptedPlacesTests {
         }
     }
 
+    @Test("is saved by an instance that sets nil for a parent that it did not know", arguments: [false, true])
+    func noParent(isGuest: Bool) async throws {
+        try await scene([below(page("child", "c"))]) { _, ada, bob, zone in
+            let mine = page("child", "upsert", zone: isGuest ? zone : notes.zoneID)
+            mine.parent = nil
+            try await save([mine], in: isGuest ? bob.sharedCloudDatabase : ada.privateCloudDatabase, .changedKeys)
+            let record = try await seen("child", zone, bob.sharedCloudDatabase)
+            #expect(record.encryptedValues["secret"] == "upsert" && record.parent?.recordID.recordName == "root")
+        }
+    }
+
+    @Test("is read by guests at once in a record that is shared, and below it, under any policy", arguments: [0, 1, 2])
+    func sharedInTheMiddle(policy: Int) async throws {
+        let policy = try #require(CKModifyRecordsOperation.RecordSavePolicy(rawValue: policy))
+        try await TestServer.run { server in
+            let (ada, bob) = (try server.device(of: "ada"), try server.device(of: "bob"))
+            let database = ada.privateCloudDatabase
+            _ = try await database.save(notes)
+            let (top, sub, child) = (page("top", "t"), page("sub", "s"), page("child", "c"))
+            try await save([top, below(sub, top.recordID), below(child, sub.recordID)], in: database)
+            let share = CKShare(rootRecord: sub)
+            share.publicPermission = .readWrite
+            for record in [sub, child] { record.encryptedValues["secret"] = "new" }
+            try await save([sub, share, child, below(page("last", "new"), sub.recordID)], in: database, policy)
+            let zone = try await accept(share, bob)
+            for name in ["sub", "child", "last"] {
+                let record = try await seen(name, zone, bob.sharedCloudDatabase)
+                #expect(record.encryptedValues["secret"] == "new", "\(name)")
+            }
+        }
+    }
+
+    // MARK: Places that the app has not seen
+
+    @Test(
+        "is shown to no guest who has taken the name of a record that the owner's app makes then",
+        arguments: [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys])
+    func takenName(policy: CKModifyRecordsOperation.RecordSavePolicy) async throws {
+        try await scene([]) { _, ada, bob, zone in
+            let root = CKRecord.ID(recordName: "root", zoneID: zone)
+            try await save(
+                [below(page("settings", nil, zone: zone), root), below(page("folder", nil, zone: zone), root)],
+                in: bob.sharedCloudDatabase)
+            for _ in 0..<2 {
+                let error = await errorOfSaving(page("settings", "private"), in: ada.privateCloudDatabase, policy)
+                #expect(error?.encryptionProblem == .placeIsUnproven)
+                #expect(error?.unprovenRecordID?.recordName == "settings")
+            }
+            // A new folder of the owner's app, with what it puts there.
+            let folder = page("folder", nil)
+            let results = try await ada.privateCloudDatabase.modifyRecords(
+                saving: [folder, below(page("diary", "private"), folder.recordID)], deleting: [], savePolicy: policy)
+            #expect(throws: CKError.self) { try results.saveResults[page("diary", nil).recordID]?.get() }
+            for name in ["settings", "diary"] {
+                let record = try? await seen(name, zone, bob.sharedCloudDatabase)
+                #expect(record?.encryptedValues["secret"] as String? == nil, "\(name)")
+            }
+            // Once the app has fetched it, it knows whose it is.
+            let fetched = try await seen("settings", notes.zoneID, ada.privateCloudDatabase)
+            #expect(fetched.parent != nil)
+            try await save([page("settings", "for all")], in: ada.privateCloudDatabase, policy)
+            #expect(try await seen("settings", zone, bob.sharedCloudDatabase).encryptedValues["secret"] == "for all")
+        }
+    }
+
+    @Test("takes no key of a share that the record has left, and the app has seen that, where a server shows it there")
+    func replayedPlace() async throws {
+        try await scene([below(page("child", "c"))]) { server, ada, _, _ in
+            let laptop = try server.device(of: "ada")
+            try await ada.letIn(laptop)
+            let id = CKRecord.ID(recordName: "child", zoneID: notes.zoneID)
+            let shared = try trees(of: try await ada.privateCloudDatabase.record(for: id))
+            // What the server shows the laptop from now on: the place and the stamp as they were.
+            let lies = [
+                try await server.lie(.showsStamp(of: id, on: id), to: laptop),
+                try await server.lie(.showsParent(Self.root, of: id), to: laptop),
+            ]
+            let out = try await ada.privateCloudDatabase.record(for: id)
+            out.parent = nil
+            try await save([out], in: ada.privateCloudDatabase)
+            let now = try await ada.privateCloudDatabase.record(for: id)
+            now.encryptedValues["secret"] = "private words"
+            for _ in 0..<2 {
+                let error = await errorOfSaving(now, in: laptop.privateCloudDatabase, .changedKeys)
+                #expect(error?.encryptionProblem == .placeIsUnproven)
+            }
+            for lie in lies { lie.remove() }
+            let saved = try await ada.privateCloudDatabase.record(for: id)
+            #expect(try !shared.isEmpty && trees(of: saved).isDisjoint(with: shared))
+        }
+    }
+
     // MARK: A device that was let in, and has opened nothing yet
 
     @Test(
@@ -177,6 +272,48 @@ struct EncryptedPlacesTests {
             for name in ["moving", "child"] {
                 #expect(try await seen(name, zone, bob.sharedCloudDatabase).unreadableFields.isEmpty, "\(name)")
             }
+        }
+    }
+
+    @Test("keeps nothing of other zones back where a zone is missing, for an engine and without one")
+    func missingZone() async throws {
+        try await TestServer.run { server in
+            let ada = try server.device(of: "ada")
+            _ = try await ada.container.recoveryCode()
+            let database = ada.privateCloudDatabase
+            _ = try await database.save(notes)
+            let gone = CKRecordZone.ID(zoneName: "Gone")
+            func lost() -> CKRecord {
+                below(page("lost", nil, zone: gone), CKRecord.ID(recordName: "p", zoneID: gone))
+            }
+            let results = try await database.modifyRecords(saving: [page("fine", nil), lost()], deleting: [])
+            #expect((try? results.saveResults[page("fine", nil).recordID]?.get()) != nil)
+            #expect(throws: CKError.self) { try results.saveResults[lost().recordID]?.get() }
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: ada, automaticallySync: false)
+            try await engine.fetchChanges()
+            delegate.save([page("other", nil), lost()], with: engine)
+            engine.state.remove(pendingDatabaseChanges: engine.state.pendingDatabaseChanges)
+            try? await engine.sendChanges()
+            #expect(try await seen("other", notes.zoneID, database)["title"] == "other")
+        }
+    }
+
+    @Test("is for where the app has put a record, also in an archive of its system fields", arguments: [false, true])
+    func archivedParent(isNew: Bool) async throws {
+        func archived(_ record: CKRecord) throws -> CKRecord {
+            let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+            record.encodeSystemFields(with: archiver)
+            archiver.finishEncoding()
+            return try #require(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)))
+        }
+        try await scene([page("old", "c")]) { _, ada, bob, zone in
+            let name = isNew ? "new" : "old"
+            let fetched = isNew ? page("new", nil) : try await seen("old", notes.zoneID, ada.privateCloudDatabase)
+            let mine = try archived(below(fetched))
+            mine.encryptedValues["secret"] = "moved"
+            try await save([mine], in: ada.privateCloudDatabase)
+            #expect(try await seen(name, zone, bob.sharedCloudDatabase).encryptedValues["secret"] == "moved")
         }
     }
 

@@ -33,8 +33,12 @@ package struct OutgoingRecord: Sendable {
     var takesEncrypted = false
     /// Whether this device has turned out to have the record's keys.
     var hasKeys = false
-    /// Whether the save leaves the parent as the server has it: what is known of it here is the server's word.
+    /// Whether the save leaves the parent as the server has it, and is done whatever that is.
     var keepsParent = false
+    /// The parent that the server has shown for this save then; nil where it was not asked.
+    var serversParent: String??
+    /// Whether no answer that an app has seen shows the record there.
+    var isPlaceUnseen = false
     /// What else a share held.
     let share: OutgoingShare?
 

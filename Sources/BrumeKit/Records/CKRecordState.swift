@@ -218,9 +218,6 @@ struct CKRecordState: Sendable {
         local.refused[.parent] = nil
     }
 
-    /// The server's word for the parent that the record has.
-    mutating func showParent(_ name: String?) { parent = name }
-
     /// A share has been made of which the record is to be the root. Saving the record does not send this: saving the
     /// share does.
     mutating func setShare(_ name: String) {

@@ -35,6 +35,9 @@ struct SecurityPageTests {
         "W": ["Tests/BrumeTestingTests/Lies/LiedWorldTests.swift"],
         "P": ["Tests/BrumeKitTests/Encryption/ShownPathTests.swift"],
         "T": ["Tests/BrumeKitTests/Encryption/RingGuestTests.swift"],
+        "O": [
+            "Tests/BrumeTestingTests/EncryptedPlacesTests.swift", "Tests/BrumeTestingTests/ClosedFieldsTests.swift",
+        ],
         "U": ["Tests/BrumeKitTests/Encryption/RingGuestTests+Approval.swift"],
     ]
 

@@ -65,13 +65,14 @@ extension CKDatabase {
     ) async throws(CKError) -> Bool {
         let zones = account.encryptedZones
         if try await zones.hasUsed(zoneID.ringID, for: account, options) { return true }
-        guard databaseScope == .private, account.configuration.token != nil,
-            try await account.keyFolders.folder(of: account, options).isMade
-        else { return false }
         do throws(CKError) {
+            guard databaseScope == .private, account.configuration.token != nil,
+                try await account.keyFolders.folder(of: account, options).isMade
+            else { return false }
             return try await zones.keysForReading(zoneID.ringID, upTo: 0, for: account, options) != nil
         } catch {
-            guard error.concernsKeys || error.code == .incompatibleVersion else { throw error }
+            // The save says what is wrong with the zone, and is of others, too.
+            if error.keepsFromAsking { throw error }
             return false
         }
     }
@@ -143,7 +144,7 @@ extension CKDatabase {
             if !outgoing.needsKeys(policy) { continue }
             let error = without[roots[outgoing.name] ?? outgoing.name]
             // A guest sees nothing above the record that is shared.
-            let isDeep = databaseScope == .shared && trees.isTooDeep(outgoing.name, parent: outgoing.sent.parent)
+            let isDeep = databaseScope == .shared && trees.isTooDeep(outgoing.name, parent: outgoing.parent)
             failures[outgoing.record.recordID] =
                 isDeep && error?.encryptionProblem == .waitsForOwner ? CKError.tooDeep(outgoing.name) : error
         }
@@ -154,6 +155,12 @@ extension CKDatabase {
                 .cannotBeEncryptedAnew,
                 "\(outgoing.name.quotedName) is not encrypted anew: as far as this device can see, it is shared with "
                     + "nobody")
+        }
+        places.removeAll { failures[zone.saves[$0].record.recordID] != nil }
+        for (name, refusal) in unseenPlaces(of: zone, places, roots, trees, sealer) {
+            for place in places where zone.saves[place].name == name {
+                if zone.saves[place].needsKeys(policy) { failures[zone.saves[place].record.recordID] = refusal }
+            }
         }
         places.removeAll { failures[zone.saves[$0].record.recordID] != nil }
         let moving = try await recordsToMove(zone, places, policy, sealer, account, options)
@@ -236,7 +243,7 @@ extension CKDatabase {
         of zone: OutgoingZone, _ places: [Int], _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> (roots: [String: String], trees: ZoneTrees) {
         let found = try await roots(
-            of: places.map { (zone.saves[$0].name, zone.saves[$0].sent.parent) }, withTrees: true, zone.id, account,
+            of: places.map { (zone.saves[$0].name, zone.saves[$0].parent) }, withTrees: true, zone.id, account,
             options
         ) { $0.learnParents(of: zone) }
         if places.contains(where: { found.roots[zone.saves[$0].name] == nil }) {

@@ -1,10 +1,14 @@
+internal import BrumeEncryption
 internal import BrumeModel
+internal import BrumeProtocol
 
 /// Where records are whose saves leave that to the server: what is encrypted in a record takes the key of its tree, and
 /// an instance may know nothing of its parent, or know a former one.
 extension CKDatabase {
-    /// Asks the server for the parents of the records that are sealed, where the save neither says which they are nor
-    /// fails for an instance that does not know them.
+    /// Asks the server for the parents of the records that are sealed, and of those above them in the request, where
+    /// the save neither says which they are nor fails for an instance that does not know them.
+    ///
+    /// What it says here is believed for this save alone: an app has not seen it.
     func takeServersPlaces(
         in zone: inout OutgoingZone, _ places: [Int], _ policy: SavePolicy, _ account: AccountBinding,
         _ options: CallOptions
@@ -16,13 +20,49 @@ extension CKDatabase {
         for index in zone.saves.indices where zone.saves[index].leavesParent(policy, isGuest: isGuest) {
             zone.saves[index].keepsParent = true
         }
-        let names = places.map { zone.saves[$0] }.filter(\.keepsParent).map(\.name)
-        if names.isEmpty { return }
-        var trees = account.encryptedZones.trees(zone.id.ringID).forOneOperation()
-        try await fetchParents(of: names.sorted(), withTrees: true, into: &trees, zone.id, account, options)
-        for place in places where zone.saves[place].keepsParent {
-            zone.saves[place].sent.showParent(trees.parent(of: zone.saves[place].name) ?? nil)
+        let named = Set(zone.saves.compactMap(\.sent.parent) + places.map { zone.saves[$0].name })
+        let asked = zone.saves.indices.filter { zone.saves[$0].keepsParent && named.contains(zone.saves[$0].name) }
+        if asked.isEmpty { return }
+        var records: [String: Record] = [:]
+        for names in asked.map({ zone.saves[$0].name }).inParts(of: Self.wholeRecordsAtOnce) {
+            records.merge(try await fetchRaw(names, zone.id, desiredKeys: nil, account, options)) { $1 }
         }
+        let known = account.encryptedZones.trees(zone.id.ringID)
+        for index in asked {
+            let name = zone.saves[index].name
+            let parent = records[name]?.system.parent
+            zone.saves[index].serversParent = .some(parent)
+            // A guest has nothing in the owner's database that is not shared.
+            zone.saves[index].isPlaceUnseen =
+                databaseScope == .private && parent != nil && known.shownParent(of: name) != .some(parent)
+        }
+        // What was encrypted in them counts from now on.
+        account.encryptedZones.updateTrees(zone.id.ringID) { trees in
+            for index in asked {
+                let name = zone.saves[index].name
+                let ids = Set((records[name]?.valueHeaders ?? []).map(\.treeID))
+                trees.learn(name, treeIDs: ids, isWhole: true)
+            }
+        }
+    }
+
+    /// Why nothing is encrypted in records for those with whom a tree is shared, by the records' names: nothing but an
+    /// answer that no app has seen says that they, or what is above them in the request, are there. A guest may have
+    /// made a record of the name, and a server may say anything.
+    func unseenPlaces(
+        of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], _ trees: ZoneTrees, _ sealer: RecordSealer
+    ) -> [String: CKError] {
+        let unseen = Set(zone.saves.filter(\.isPlaceUnseen).map(\.name))
+        if unseen.isEmpty { return [:] }
+        var refusals: [String: CKError] = [:]
+        for outgoing in places.map({ zone.saves[$0] }) {
+            guard let root = roots[outgoing.name], root != outgoing.name, sealer.tree(root: root).kind == .isShared,
+                let name = trees.path(of: outgoing.name, parent: outgoing.parent).first(where: unseen.contains)
+            else { continue }
+            refusals[outgoing.name] = .withDoubtfulPlace(
+                outgoing.name, below: root, unproven: CKRecord.ID(recordName: name, zoneID: zone.id))
+        }
+        return refusals
     }
 
     /// Whether nothing below a record that was taken for a root is shared with the user, as far as the server says:
@@ -34,22 +74,31 @@ extension CKDatabase {
             return false
         }
         let names = [root, CKRecordNameZoneWideShare]
-        let records = try await fetchRaw(names, zoneID, desiredKeys: [], account, options)
-        return records.isEmpty
+        let request = FetchRecordsRequest(
+            database: try requestScope(), zones: [.init(zone: zoneID.ringID.zoneID, names: names)], desiredKeys: [])
+        let answers = try await account.call(
+            .recordsFetch, options: options, encode: { coder in coder.encodeFetchRecordsRequest(request) },
+            decode: { (coder, bytes) throws(ServiceError) in try coder.decodeFetchRecordsResponse(bytes) })
+        guard answers.count == 1, answers[0].count == names.count else { return false }
+        // Whatever else keeps them away may pass.
+        return answers[0].allSatisfy { if case .failure(let error) = $0 { error.code == .unknownItem } else { false } }
     }
 }
 
 extension OutgoingRecord {
+    /// The parent that the record has after the save, as far as is known: the app's word, or the server's.
+    var parent: String? { keepsParent ? serversParent ?? nil : sent.parent }
+
     /// Whether a save leaves the parent as the server has it, and is done whatever that is.
     ///
     /// - Parameter isGuest: Whether it is of another's zone of which this device has no keys: in the way of a new
     ///   record without a parent there may be one whose keys it has.
     fileprivate func leavesParent(_ policy: SavePolicy, isGuest: Bool) -> Bool {
-        if record is CKShare || isEncryptedAnew || sent.parentEdit != nil { return false }
-        switch policy {
-        case .ifServerRecordUnchanged: return isGuest && sent.version == nil && sent.parent == nil
-        case .changedKeys: return true
-        case .allKeys: return sent.parent == nil
+        if record is CKShare || isEncryptedAnew { return false }
+        if sent.save(name: "", type: "", policy: policy).parent != .unchanged { return false }
+        return switch policy {
+        case .ifServerRecordUnchanged: isGuest && sent.version == nil
+        case .changedKeys, .allKeys: true
         }
     }
 }

@@ -95,7 +95,7 @@ extension CKDatabase {
         var unseen: Set<String> = []
         for outgoing in places.map({ zone.saves[$0] }) where !sealer.isPerZone {
             guard let root = roots[outgoing.name], root != outgoing.name else { continue }
-            let above = trees.path(of: outgoing.name, parent: outgoing.sent.parent).dropFirst().prefix { $0 != root }
+            let above = trees.path(of: outgoing.name, parent: outgoing.parent).dropFirst().prefix { $0 != root }
             unseen.formUnion(above.filter { !known.knowsTrees(of: $0) })
         }
         unseen.subtract(new)
@@ -169,7 +169,7 @@ private struct DoubtfulPlace {
         self.root = root
         let shown = outgoing.treeIDs.union((fetched?.valueHeaders ?? []).map(\.treeID))
         let ids = evidence(shown.union(seen.treeIDs(of: name)))
-        shownPath = trees.path(of: name, parent: outgoing.sent.parent)
+        shownPath = trees.path(of: name, parent: outgoing.parent)
         let isInSight = shownPath.contains(root)
         path = ShownPath(isInSight ? Array(shownPath.prefix { $0 != root }) + [root] : [name, root], in: tree.place)
         isOutOfSight = !isInSight && tree.kind == .isShared && ids != [tree.id]
@@ -191,8 +191,8 @@ extension ZoneTrees {
     /// Takes what the records of a request say of their parents: a record's own parent is the one that it is saved
     /// with, and so are those of the others.
     mutating func learnParents(of zone: OutgoingZone) {
-        for outgoing in zone.saves where outgoing.setsParent {
-            learn(outgoing.name, parent: outgoing.sent.parent)
+        for outgoing in zone.saves where outgoing.setsParent || outgoing.serversParent != nil {
+            learn(outgoing.name, parent: outgoing.parent)
         }
     }
 }

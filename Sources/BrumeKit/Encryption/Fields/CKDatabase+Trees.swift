@@ -6,26 +6,30 @@ internal import BrumeProtocol
 extension CKDatabase {
     /// Remembers whose parents the records have, which are roots of shares, and in which trees what they hold was
     /// encrypted, in zones with keys.
-    func learn(_ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding) {
+    ///
+    /// - Parameter isShown: Whether an app gets to see them as well.
+    func learn(
+        _ records: [(zoneID: CKRecordZone.ID, record: Record)], isShown: Bool = true, _ account: AccountBinding
+    ) {
         for (zoneID, records) in Dictionary(grouping: records, by: \.zoneID) {
             let zone = zoneID.ringID
             guard account.encryptedZones.isInUse(zone) else { continue }
             account.encryptedZones.updateTrees(zone) { trees in
-                for (_, record) in records { trees.learn(record) }
+                for (_, record) in records { trees.learn(record, isShown: isShown) }
             }
         }
     }
 
-    /// Remembers in which trees what was saved is encrypted: answers leave out the fields that were sent.
+    /// Remembers where the app has put what was saved, and in which trees it is encrypted: answers leave out the fields
+    /// that were sent.
     func learnTrees(ofSaved zone: OutgoingZone, _ results: RecordModificationResults, _ account: AccountBinding) {
         let zones = account.encryptedZones
         guard zones.isInUse(zone.id.ringID) else { return }
-        let saved = zone.saves.filter {
-            !$0.sealed.isEmpty && (try? results.saveResults[$0.record.recordID]?.get()) != nil
-        }
+        let saved = zone.saves.filter { (try? results.saveResults[$0.record.recordID]?.get()) != nil }
         if saved.isEmpty { return }
         zones.updateTrees(zone.id.ringID) { trees in
-            for outgoing in saved {
+            for outgoing in saved where outgoing.setsParent { trees.learn(outgoing.name, parent: outgoing.sent.parent) }
+            for outgoing in saved where !outgoing.sealed.isEmpty {
                 let ids = outgoing.sealed.values.compactMap { $0?.header?.treeID }
                 trees.learn(outgoing.name, treeIDs: Set(ids))
             }
@@ -67,7 +71,7 @@ extension CKDatabase {
             let trees = account.encryptedZones.trees(zone.id.ringID)
             for outgoing in zone.saves {
                 guard case .failure(let error as CKError)? = results.saveResults[outgoing.record.recordID],
-                    error.saysKeysChanged, trees.isTooDeep(outgoing.name, parent: outgoing.sent.parent)
+                    error.saysKeysChanged, trees.isTooDeep(outgoing.name, parent: outgoing.parent)
                 else { continue }
                 refusals.saveResults[outgoing.record.recordID] = .failure(CKError.tooDeep(outgoing.name))
             }
@@ -89,7 +93,11 @@ extension CKDatabase {
             let records = try await fetchRaw(names, zoneID, desiredKeys: withTrees ? nil : [], account, options)
             func learn(_ trees: inout ZoneTrees) {
                 for name in names {
-                    if let record = records[name] { trees.learn(record) } else { trees.learn(name, parent: nil) }
+                    if let record = records[name] {
+                        trees.learn(record, isShown: false)
+                    } else {
+                        trees.learn(name, parent: nil, isShown: false)
+                    }
                     if withTrees { trees.learn(name, treeIDs: [], isWhole: true) }
                 }
             }
@@ -98,7 +106,7 @@ extension CKDatabase {
         }
     }
 
-    private static let wholeRecordsAtOnce = 50
+    static let wholeRecordsAtOnce = 50
 
     /// Records of a zone as the server has them, by name, without their files and with nothing opened; those that
     /// can't be had are left out.
@@ -142,8 +150,8 @@ extension CKDatabase {
 
 extension ZoneTrees {
     /// Takes what a record of an answer says.
-    fileprivate mutating func learn(_ record: Record) {
-        learn(record.system.name, parent: record.system.parent)
+    fileprivate mutating func learn(_ record: Record, isShown: Bool = true) {
+        learn(record.system.name, parent: record.system.parent, isShown: isShown)
         let share = record.share ?? ""
         learn(record.system.name, share: share.isEmpty ? nil : share)
         learn(record.system.name, treeIDs: Set(record.valueHeaders.map(\.treeID)))

@@ -109,7 +109,10 @@ struct RecordSealer {
         let isFirst =
             isSealedAnew && outgoing.treeIDs.isEmpty && !outgoing.hasHeldValues && !outgoing.isPlaceDoubtful
             && cipher.tree.kind == .isPrivate
-        if let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isFirst, !isPerZone {
+        // Where the save leaves the parent as it is, another may be there by the time that it is done.
+        if !outgoing.keepsParent, let parent = outgoing.sent.parent, outgoing.sent.parentEdit != nil || isFirst,
+            !isPerZone
+        {
             outgoing.stamp = record.stamp(parent: parent)
         }
     }

@@ -66,7 +66,7 @@ extension OutgoingZone {
     /// The new parents of records that don't come into a shared tree with what is below them; nil for none.
     var parentsElsewhere: [String: String?] {
         if saves.contains(where: \.isEncryptedAnew) { return [:] }
-        let others = saves.filter { $0.sent.parentEdit != nil && moved[$0.name] == nil }
+        let others = saves.filter { $0.sent.parentEdit != nil && !$0.keepsParent && moved[$0.name] == nil }
         return Dictionary(others.map { ($0.name, $0.sent.parent) }) { $1 }
     }
 

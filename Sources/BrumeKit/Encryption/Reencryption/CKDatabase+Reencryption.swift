@@ -132,7 +132,7 @@ extension CKDatabase {
     ) async throws(CKError) {
         let records = try await fetchRaw(names, zoneID, desiredKeys: nil, account, options)
         // The answer says what is below what by now.
-        learn(records.values.map { (zoneID, $0) }, account)
+        learn(records.values.map { (zoneID, $0) }, isShown: false, account)
         var (part, byteCount) = ([Record](), 0)
         for record in names.compactMap({ records[$0] }) {
             let bytes = record.approximateByteCount

@@ -10,6 +10,8 @@ struct ZoneTrees: Sendable {
 
     /// The parent of each record that was seen; nil for a root.
     private var parents: [String: String?] = [:]
+    /// The same as the app was last shown it, or has said it: not where the device asked by itself.
+    private var shownParents: [String: String?] = [:]
     /// The names of the shares whose roots records are.
     private var shares: [String: String] = [:]
     /// The ids of the trees in which something in a record was encrypted, ever since it was seen first: what says
@@ -36,14 +38,21 @@ struct ZoneTrees: Sendable {
         return trees
     }
 
-    mutating func learn(_ record: String, parent: String?) {
+    /// - Parameter isShown: Whether an app gets to see it as well.
+    mutating func learn(_ record: String, parent: String?, isShown: Bool = true) {
         if learned != nil {
             learned?.parents[record] = .some(parent)
             return
         }
         if parents.count >= Self.recordsMax, parents[record] == nil { (parents, shares) = ([:], [:]) }
         parents[record] = .some(parent)
+        if !isShown { return }
+        if shownParents.count >= Self.recordsMax, shownParents[record] == nil { shownParents = [:] }
+        shownParents[record] = .some(parent)
     }
+
+    /// The parent that the app was last shown of a record, or has given it; nil for one that it was not shown.
+    func shownParent(of record: String) -> String?? { shownParents[record] }
 
     /// - Parameter isWhole: Whether there are no others.
     mutating func learn(_ record: String, treeIDs ids: Set<[UInt8]>, isWhole: Bool = false) {
