@@ -239,6 +239,24 @@ struct EncryptedPlacesTests {
         }
     }
 
+    @Test("is for the tree of a folder also after a plain change of that by its name alone")
+    func belowPlainUpsert() async throws {
+        try await TestServer.run { server in
+            let database = try server.device(of: "ada").privateCloudDatabase
+            _ = try await database.save(notes)
+            let (root, folder) = (page("root", "r"), page("folder", "f"))
+            try await save([root, below(folder)], in: database)
+            try await save([page("folder", nil)], in: database, .changedKeys)
+            try await save([below(page("child", "c"), folder.recordID)], in: database)
+            // The three are of one tree, which no share has changed yet.
+            var ids: [Set<String>] = []
+            for name in ["root", "folder", "child"] {
+                ids.append(try trees(of: try await seen(name, notes.zoneID, database)))
+            }
+            #expect(Set(ids).count == 1 && ids[0].count == 1)
+        }
+    }
+
     // MARK: A device that was let in, and has opened nothing yet
 
     @Test(

@@ -187,6 +187,14 @@ extension OutgoingRecord {
     var setsParent: Bool { !keepsParent && (sent.version == nil || sent.parentEdit != nil) }
 }
 
+extension OutgoingRecord {
+    /// Whether the record has the parent that the app has given it once the save is done: nil says nothing in an
+    /// instance that knows none.
+    var changesParent: Bool {
+        sent.parentEdit != nil && !keepsParent && (sent.parent != nil || sent.version != nil)
+    }
+}
+
 extension ZoneTrees {
     /// Takes what the records of a request say of their parents: a record's own parent is the one that it is saved
     /// with, and so are those of the others.

@@ -28,7 +28,9 @@ extension CKDatabase {
         let saved = zone.saves.filter { (try? results.saveResults[$0.record.recordID]?.get()) != nil }
         if saved.isEmpty { return }
         zones.updateTrees(zone.id.ringID) { trees in
-            for outgoing in saved where outgoing.setsParent { trees.learn(outgoing.name, parent: outgoing.sent.parent) }
+            for outgoing in saved where outgoing.changesParent {
+                trees.learn(outgoing.name, parent: outgoing.sent.parent)
+            }
             for outgoing in saved where !outgoing.sealed.isEmpty {
                 let ids = outgoing.sealed.values.compactMap { $0?.header?.treeID }
                 trees.learn(outgoing.name, treeIDs: Set(ids))
