@@ -1,7 +1,5 @@
 internal import BrumeModel
 internal import BrumeService
-internal import BrumeStore
-internal import BrumeSystem
 
 /// Something that an operator does to a data folder as a whole while no server has it open, noted in its audit log.
 package struct FolderAct {
@@ -15,13 +13,7 @@ package struct FolderAct {
     ///   - target: What it is done with; may be empty.
     /// - Throws: Where it can't be noted: then it must not begin.
     package init(_ name: String, _ target: String = "", in folder: String) throws(ServerError) {
-        do throws(StoreError) {
-            log = try FolderAuditLog(
-                on: RealDisk(folder: folder), log: .none, nowMilliseconds: { SystemClock.nowMilliseconds },
-                failStop: nil)
-        } catch {
-            throw ServerError(.folder, "the audit log can't be read: \(folder)/\(error)")
-        }
+        log = try .ofStopped(folder)
         do throws(ServiceError) {
             number = try log.begin(OperatorAct(name, target), from: .thisProcess)
         } catch {

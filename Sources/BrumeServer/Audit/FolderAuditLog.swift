@@ -27,6 +27,17 @@ final class FolderAuditLog: AuditLog {
         (self.log, self.nowMilliseconds, self.failStop) = (log, nowMilliseconds, failStop)
     }
 
+    /// That of a folder that no server has open, for a command.
+    static func ofStopped(_ folder: String) throws(ServerError) -> FolderAuditLog {
+        do throws(StoreError) {
+            return try FolderAuditLog(
+                on: RealDisk(folder: folder), log: .none, nowMilliseconds: { SystemClock.nowMilliseconds },
+                failStop: nil)
+        } catch {
+            throw ServerError(.folder, "the audit log can't be read: \(folder)/\(error)")
+        }
+    }
+
     func begin(_ act: OperatorAct, from origin: OperatorOrigin) throws(ServiceError) -> UInt64? {
         do throws(DiskError) {
             let (number, hash) = try append(

@@ -38,16 +38,7 @@ struct StoppedFolder {
         accounts = try AccountStore(folder: path)
         self.container = container
         self.environment = environment
-        audit = isOperators ? (try Self.auditLog(path), .thisProcess) : nil
-    }
-
-    private static func auditLog(_ path: String) throws(ServerError) -> FolderAuditLog {
-        do throws(StoreError) {
-            return try FolderAuditLog(
-                on: RealDisk(folder: path), log: .none, nowMilliseconds: { SystemClock.nowMilliseconds }, failStop: nil)
-        } catch {
-            throw ServerError(.folder, "the audit log can't be read: \(path)/\(error)")
-        }
+        audit = isOperators ? (try .ofStopped(path), .thisProcess) : nil
     }
 
     /// Does something that the audit log has a note of, before and after.
