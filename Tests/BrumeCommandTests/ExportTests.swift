@@ -175,6 +175,13 @@ struct ExportCommandTests {
         #expect(set.status == ExitCode.usage.rawValue && set.errors.contains("--encrypted KEY=VALUE"), "\(set.errors)")
         #expect(source.mapValues(\.system.type) == copy.mapValues(\.system.type))
 
+        // What is encrypted, and not in the export, stays where this device has no keys of it.
+        let hidden: [String: FieldValue] = ["hidden": EncryptedSamples.value()]
+        try await save("Copy", [.init(name: "r7", type: "Note", fields: hidden.mapValues { .some($0) })])
+        let refused = try server.run("import", file, "--format", "brume", "--zone", "Copy")
+        #expect(refused.status == ExitCode.failed.rawValue && refused.errors.contains("r7: "), "\(refused.errors)")
+        #expect(try await Self.records("Copy", a)["r7"]?.fields["hidden"] == hidden["hidden"])
+
         // The default zone, which has no feed, holds more than a page; and everything, into another account.
         for part in 0..<3 {
             try await save(
