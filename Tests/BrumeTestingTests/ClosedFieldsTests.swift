@@ -12,29 +12,9 @@ struct ClosedFieldsTests {
         return record
     }
 
-    private func save(
-        _ records: [CKRecord], in database: CKDatabase,
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    ) async throws {
-        let results = try await database.modifyRecords(saving: records, deleting: [], savePolicy: policy)
-        for result in results.saveResults.values { _ = try result.get() }
-    }
-
     private func accept(_ url: URL?, _ guest: TestDevice) async throws -> CKRecordZone.ID {
         let metadata = try await guest.container.shareMetadata(for: try #require(url))
         return try await guest.container.accept(metadata).recordID.zoneID
-    }
-
-    private func errorOfSaving(
-        _ record: CKRecord, in database: CKDatabase,
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    ) async -> CKError? {
-        do {
-            try await save([record], in: database, policy)
-            return nil
-        } catch {
-            return error as? CKError
-        }
     }
 
     private func secret(_ id: CKRecord.ID, _ database: CKDatabase) async throws -> String? {

@@ -15,26 +15,6 @@ struct EncryptedPlacesTests {
         return record
     }
 
-    private func save(
-        _ records: [CKRecord], in database: CKDatabase,
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    ) async throws {
-        let results = try await database.modifyRecords(saving: records, deleting: [], savePolicy: policy)
-        for result in results.saveResults.values { _ = try result.get() }
-    }
-
-    private func errorOfSaving(
-        _ record: CKRecord, in database: CKDatabase,
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    ) async -> CKError? {
-        do {
-            try await save([record], in: database, policy)
-            return nil
-        } catch {
-            return error as? CKError
-        }
-    }
-
     private func accept(_ share: CKShare, _ guest: TestDevice) async throws -> CKRecordZone.ID {
         let metadata = try await guest.container.shareMetadata(for: try #require(share.url))
         return try await guest.container.accept(metadata).recordID.zoneID

@@ -18,3 +18,25 @@ func failure<Value>(_ body: () async throws -> Value) async -> CKError? {
         return error as? CKError
     }
 }
+
+/// Saves records in one request, and fails with what one of them fails with.
+func save(
+    _ records: [CKRecord], in database: CKDatabase,
+    _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+) async throws {
+    let results = try await database.modifyRecords(saving: records, deleting: [], savePolicy: policy)
+    for result in results.saveResults.values { _ = try result.get() }
+}
+
+/// What the save of a record fails with; nil for one that is done.
+func errorOfSaving(
+    _ record: CKRecord, in database: CKDatabase,
+    _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+) async -> CKError? {
+    do {
+        try await save([record], in: database, policy)
+        return nil
+    } catch {
+        return error as? CKError
+    }
+}
