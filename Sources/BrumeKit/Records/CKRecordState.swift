@@ -233,16 +233,14 @@ struct CKRecordState: Sendable {
         for key in edits.keys {
             sent.updateValue(fields[key], forKey: key)
         }
-        let parentChange: ParentChange =
-            if let parent, parentEdit != nil || policy == .allKeys {
-                .set(parent)
-            } else if parentEdit != nil, version != nil {
-                .removed
-            } else {
-                .unchanged
-            }
         return RecordSave(
-            name: name, type: type, changeTag: version?.changeTag ?? "", parent: parentChange, fields: sent)
+            name: name, type: type, changeTag: version?.changeTag ?? "", parent: parentChange(policy), fields: sent)
+    }
+
+    /// What such a save says of the parent.
+    func parentChange(_ policy: SavePolicy) -> ParentChange {
+        if let parent, parentEdit != nil || policy == .allKeys { return .set(parent) }
+        return parentEdit != nil && version != nil ? .removed : .unchanged
     }
 
     /// Takes over the server's answer to a save of `sent`, an earlier copy of this state.

@@ -5,8 +5,8 @@ internal import BrumeSystem
 enum BackupCheck {
     private static let hoursMax = 36
     private static let remedy = """
-        enable brume-backup.timer, or run brume-backup-daily each night; name their folder with --backups. A copy belongs \
-        on another machine
+        enable brume-backup.timer, or run brume-backup-daily each night; name their folder with --backups. A copy \
+        belongs on another machine
         """
 
     static func findings(_ folder: String) -> [Finding] {

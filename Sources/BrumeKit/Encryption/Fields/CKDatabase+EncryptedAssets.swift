@@ -58,13 +58,16 @@ extension CKDatabase {
         of zone: inout OutgoingZone, _ policy: SavePolicy, _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> [CKRecord.ID: CKError] {
         var failures: [CKRecord.ID: CKError] = [:]
-        if databaseScope == .public { return failures }
-        for index in zone.saves.indices {
+        let places = zone.saves.indices.filter { index in
             let outgoing = zone.saves[index]
-            guard !outgoing.hasKeys, outgoing.takesEncrypted || outgoing.replacesOpenAssets else { continue }
+            return !outgoing.hasKeys && (outgoing.takesEncrypted || outgoing.replacesOpenAssets)
+        }
+        if databaseScope == .public || places.isEmpty { return failures }
+        if databaseScope == .shared { try await takeServersPlaces(in: &zone, places, policy, account, options) }
+        for index in places {
+            let outgoing = zone.saves[index]
             do throws(CKError) {
                 if databaseScope == .shared {
-                    try await takeServersPlaces(in: &zone, [index], policy, account, options)
                     try await requireKeys(of: outgoing, in: zone, account, options)
                 } else if try await account.encryptedZones.keysForReading(
                     zone.id.ringID, upTo: 0, for: account, options) == nil
@@ -189,7 +192,7 @@ extension CKDatabase {
         guard let place = zone.saves.firstIndex(where: { $0.name == outgoing.name }) else { return }
         var (roots, trees) = try await self.roots(of: zone, [place], account, options)
         for root in Set(roots.values) {
-            // Of what others share nothing but its place may have been seen.
+            // The guest may have seen the record alone, and not the root that is shared.
             if !trees.isShared(root), account.encryptedZones.knownKeys(zone.id.ringID) == nil {
                 try await fetchParents(of: [root], into: &trees, zone.id, account, options)
             }
@@ -198,8 +201,8 @@ extension CKDatabase {
             if keys?.cipher(root: root) != nil { continue }
             throw CKError.notEncrypted(
                 .waitsForOwner,
-                "\(outgoing.name.quotedName) has an encrypted field, and this device has no keys to replace or remove it "
-                    + "with: open the share's whole link, or save it again once the owner has handed on the keys")
+                "\(outgoing.name.quotedName) has an encrypted field, and this device has no keys to replace or remove "
+                    + "it with: open the share's whole link, or save it again once the owner has handed on the keys")
         }
     }
 

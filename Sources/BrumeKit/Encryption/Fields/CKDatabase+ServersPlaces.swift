@@ -95,7 +95,7 @@ extension OutgoingRecord {
     ///   record without a parent there may be one whose keys it has.
     fileprivate func leavesParent(_ policy: SavePolicy, isGuest: Bool) -> Bool {
         if record is CKShare || isEncryptedAnew { return false }
-        if sent.save(name: "", type: "", policy: policy).parent != .unchanged { return false }
+        if sent.parentChange(policy) != .unchanged { return false }
         return switch policy {
         case .ifServerRecordUnchanged: isGuest && sent.version == nil
         case .changedKeys, .allKeys: true
