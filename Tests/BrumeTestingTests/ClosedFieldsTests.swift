@@ -182,6 +182,24 @@ struct ClosedFieldsTests {
         }
     }
 
+    @Test("is removed in one call where the device has opened it") func removedOpen() async throws {
+        var options = TestServer.Options()
+        options.encryptsAssets = true
+        try await TestServer.run(options: options) { server in
+            let files = try AssetFiles()
+            let database = try server.device(of: "ada").privateCloudDatabase
+            _ = try await database.save(notes)
+            try await save([try files.note("n", 1_000)], in: database)
+            let fetched = try await database.record(for: Self.sharedID)
+            #expect(fetched.content() != nil)
+            server.forgetCalls()
+            fetched["photo"] = nil
+            try await save([fetched], in: database)
+            #expect(server.calls(.modifyRecords).count == 1)
+            #expect(try await database.record(for: Self.sharedID)["photo"] == nil as CKAsset?)
+        }
+    }
+
     @Test("is removed by an engine once its device is let in, and not before") func removedByEngine() async throws {
         var options = TestServer.Options()
         options.encryptsAssets = true

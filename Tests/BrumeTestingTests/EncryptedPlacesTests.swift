@@ -192,6 +192,18 @@ struct EncryptedPlacesTests {
         }
     }
 
+    @Test("is no more for guests where the device has asked for the record's place before, for what is below it")
+    func askedBefore() async throws {
+        try await scene([]) { _, ada, bob, zone in
+            let root = CKRecord.ID(recordName: "root", zoneID: zone)
+            try await save([below(page("folder", nil, zone: zone), root)], in: bob.sharedCloudDatabase)
+            let folder = page("folder", "private")
+            try await save([below(page("child", "for all"), folder.recordID)], in: ada.privateCloudDatabase)
+            let error = await errorOfSaving(folder, in: ada.privateCloudDatabase, .changedKeys)
+            #expect(error?.encryptionProblem == .placeIsUnproven)
+        }
+    }
+
     @Test("takes no key of a share that the record has left, and the app has seen that, where a server shows it there")
     func replayedPlace() async throws {
         try await scene([below(page("child", "c"))]) { server, ada, _, _ in
