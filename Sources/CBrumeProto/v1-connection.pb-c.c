@@ -612,7 +612,7 @@ const ProtobufCMessageDescriptor brume__v1__limits__descriptor =
   (ProtobufCMessageInit) brume__v1__limits__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor brume__v1__call__field_descriptors[4] =
+static const ProtobufCFieldDescriptor brume__v1__call__field_descriptors[5] =
 {
   {
     "method",
@@ -662,17 +662,30 @@ static const ProtobufCFieldDescriptor brume__v1__call__field_descriptors[4] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "trace_parent",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Brume__V1__Call, trace_parent),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned brume__v1__call__field_indices_by_name[] = {
   0,   /* field[0] = method */
   3,   /* field[3] = operation_group */
   2,   /* field[2] = request_id */
   1,   /* field[1] = timeout_milliseconds */
+  4,   /* field[4] = trace_parent */
 };
 static const ProtobufCIntRange brume__v1__call__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor brume__v1__call__descriptor =
 {
@@ -682,7 +695,7 @@ const ProtobufCMessageDescriptor brume__v1__call__descriptor =
   "Brume__V1__Call",
   "brume.v1",
   sizeof(Brume__V1__Call),
-  4,
+  5,
   brume__v1__call__field_descriptors,
   brume__v1__call__field_indices_by_name,
   1,  brume__v1__call__number_ranges,

@@ -30,6 +30,26 @@ struct SlowCallTests {
         #expect(try lines(turnMilliseconds: 1_500, bound: 0) == [])
     }
 
+    @Test("are there with their trace, if they have one")
+    func traced() throws {
+        let lines = Lines()
+        let server = try SteppedServer(turnNanoseconds: 1_500_000_000) {
+            $0.log = lines.log(minimum: .warning)
+            $0.slowCallMilliseconds = 1_000
+        }
+        let peer = try server.connect(account: "a")
+        let header = CallHeader(
+            method: .zonesModify, traceParent: TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
+        let request = ModifyZonesRequest(database: .private, saves: [ZoneID(name: "notes")], deletions: [])
+        let coder = MessageCoder()
+        peer.send(.call, stream: 9, payload: coder.encodeCall(header))
+        peer.send(.message, stream: 9, isLast: true, payload: coder.encodeModifyZonesRequest(request))
+        server.settle()
+        let slow = lines.all.filter { $0.contains("slow call") }
+        let trace = " trace=4bf92f3577b34da6a3ce929d0e0e4736 parent=00f067aa0ba902b7"
+        #expect(slow.count == 1 && slow[0].hasSuffix(" code=0" + trace), "\(slow)")
+    }
+
     @Test("and all others have a line when they begin and when they end, where the log tells everything")
     func everything() throws {
         let lines = Lines()

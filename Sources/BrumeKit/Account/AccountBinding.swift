@@ -150,7 +150,7 @@ final class AccountBinding: Sendable {
         let requestID = UUID().uuidString
         let call = UnaryCall(
             method: method, payload: CoderPool.with { encode($0) }, effect: effect, requestID: requestID,
-            operationGroup: options.operationGroup, priority: options.priority)
+            operationGroup: options.operationGroup, traceParent: options.traceParent, priority: options.priority)
         let timeoutNanoseconds = try options.timeoutNanoseconds()
         do throws(ServiceError) {
             let payload = try await session.unary(

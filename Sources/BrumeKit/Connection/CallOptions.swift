@@ -1,4 +1,5 @@
 internal import BrumeModel
+internal import BrumeProtocol
 internal import Foundation
 
 /// How the calls of one operation are made: what its configuration and its group come to.
@@ -9,6 +10,8 @@ struct CallOptions: Sendable {
     var deadline: Deadline?
     /// For the server's log.
     var operationGroup = ""
+    /// For the server's log.
+    var traceParent: TraceParent?
     var priority = CallPriority.utility
     /// Whether the calls wait for a server that can't be reached, as `CKOperation.h` has it of the qualities `utility`
     /// and `background`.

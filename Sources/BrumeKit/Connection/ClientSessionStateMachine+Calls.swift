@@ -106,7 +106,8 @@ extension ClientSessionStateMachine {
             let left = (call.deadlineNanoseconds - min(now, call.deadlineNanoseconds)) / 1_000_000
             let header = CallHeader(
                 method: unary.method, timeoutMilliseconds: UInt32(clamping: max(1, min(left, 60_000))),
-                requestID: unary.requestID, operationGroup: unary.operationGroup)
+                requestID: unary.requestID, operationGroup: unary.operationGroup,
+                traceParent: unary.traceParent)
             actions += perform(connection!.callStarted(id: id, header: header, payload: unary.payload), now: now)
         }
         return actions

@@ -20,18 +20,20 @@ package struct UnaryCall: Sendable {
     /// For the server's log.
     let requestID: String
     let operationGroup: String
+    let traceParent: TraceParent?
     /// Its place among the calls that wait for the connection.
     let priority: CallPriority
 
     package init(
         method: Method, payload: [UInt8], effect: Effect, requestID: String, operationGroup: String = "",
-        priority: CallPriority = .standard
+        traceParent: TraceParent? = nil, priority: CallPriority = .standard
     ) {
         self.method = method
         self.payload = payload
         self.effect = effect
         self.requestID = requestID
         self.operationGroup = operationGroup
+        self.traceParent = traceParent
         self.priority = priority
     }
 }

@@ -1,3 +1,4 @@
+internal import BrumeProtocol
 public import Foundation
 
 /// How an operation runs: used as `CKOperation.Configuration`.
@@ -80,6 +81,15 @@ public class CKOperationConfiguration: NSObject, NSCopying, @unchecked Sendable 
     public var group: CKOperationGroup? {
         get { values.group }
         set { values.group = newValue }
+    }
+
+    /// Brume's addition: where the trace stands that the calls belong to, as `traceparent` of W3C Trace Context:
+    /// `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`. Nil unless set, and after a text that is none.
+    ///
+    /// The server's log has the trace's id and the parent's beside the call's own (Documentation/Operations.md, Logs).
+    public var traceParent: String? {
+        get { values.traceParent?.text }
+        set { values.traceParent = newValue.flatMap { TraceParent($0) } }
     }
 
     /// A configuration of its own with the same explicit values.

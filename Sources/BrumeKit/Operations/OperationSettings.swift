@@ -1,3 +1,4 @@
+internal import BrumeProtocol
 internal import Foundation
 
 /// The values that were set explicitly; nil for the others.
@@ -10,6 +11,8 @@ struct OperationSettings: Sendable {
     var timeoutIntervalForResource: TimeInterval?
     /// Brume's addition; see ``CKOperationConfiguration/group``.
     var group: CKOperationGroup?
+    /// Brume's addition; see ``CKOperationConfiguration/traceParent``.
+    var traceParent: TraceParent?
 
     /// CloudKit's defaults.
     enum Default {
@@ -26,7 +29,7 @@ struct OperationSettings: Sendable {
             isLongLived: isLongLived ?? other.isLongLived,
             timeoutIntervalForRequest: timeoutIntervalForRequest ?? other.timeoutIntervalForRequest,
             timeoutIntervalForResource: timeoutIntervalForResource ?? other.timeoutIntervalForResource,
-            group: group ?? other.group)
+            group: group ?? other.group, traceParent: traceParent ?? other.traceParent)
     }
 
     /// What the calls of an operation that starts now make of the values.
@@ -41,7 +44,8 @@ struct OperationSettings: Sendable {
             deadline: CallOptions.Deadline(
                 clock: clock, milliseconds: clock.nowMilliseconds + UInt64(nanosecondsOf: seconds) / 1_000_000,
                 seconds: seconds),
-            operationGroup: group?.wireName ?? "", priority: CallPriority(self.qualityOfService ?? qualityOfService),
+            operationGroup: group?.wireName ?? "", traceParent: traceParent,
+            priority: CallPriority(self.qualityOfService ?? qualityOfService),
             waitsForServer: self.qualityOfService == .utility || self.qualityOfService == .background)
     }
 }
@@ -68,5 +72,6 @@ struct CallDefaults: Sendable {
 extension OperationSettings {
     fileprivate var isEmpty: Bool {
         qualityOfService == nil && timeoutIntervalForRequest == nil && timeoutIntervalForResource == nil
+            && traceParent == nil
     }
 }

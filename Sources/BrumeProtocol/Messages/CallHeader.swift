@@ -69,13 +69,19 @@ package struct CallHeader: Equatable, Sendable {
     package var requestID: String
     /// The operation group's name, up to 255 bytes, for the server's log.
     package var operationGroup: String
+    /// Where the client's trace stands, for the server's log.
+    package var traceParent: TraceParent?
     /// What is wrong with the two texts of a header that was received; the call fails with it.
     package var problem: ServiceError?
 
-    package init(method: Method, timeoutMilliseconds: UInt32 = 0, requestID: String = "", operationGroup: String = "") {
+    package init(
+        method: Method, timeoutMilliseconds: UInt32 = 0, requestID: String = "", operationGroup: String = "",
+        traceParent: TraceParent? = nil
+    ) {
         self.method = method
         self.timeoutMilliseconds = timeoutMilliseconds
         self.requestID = requestID
         self.operationGroup = operationGroup
+        self.traceParent = traceParent
     }
 }

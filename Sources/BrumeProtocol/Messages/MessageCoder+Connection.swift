@@ -104,6 +104,7 @@ extension MessageCoder {
             message.pointee.timeout_milliseconds = call.timeoutMilliseconds
             message.pointee.request_id = arena.data(call.requestID)
             message.pointee.operation_group = arena.data(call.operationGroup)
+            if let traceParent = call.traceParent { message.pointee.trace_parent = arena.data(traceParent.text) }
             return message
         }
     }
@@ -115,7 +116,8 @@ extension MessageCoder {
         let message = try request(brume__v1__call__unpack, bytes)
         var header = CallHeader(
             method: Method(rawValue: message.pointee.method.rawValue),
-            timeoutMilliseconds: message.pointee.timeout_milliseconds)
+            timeoutMilliseconds: message.pointee.timeout_milliseconds,
+            traceParent: Self.traceParent(message.pointee.trace_parent))
         do throws(ServiceError) {
             let requestID = try Self.shortText(message.pointee.request_id, 64, "a request id")
             header.operationGroup = try Self.shortText(
@@ -125,6 +127,10 @@ extension MessageCoder {
             header.problem = error
         }
         return header
+    }
+
+    private static func traceParent(_ data: ProtobufCBinaryData) -> TraceParent? {
+        TraceParent(UnsafeBufferPointer(start: data.data, count: data.len).span)
     }
 
     /// A header with only a method and a timeout, as most are, read in place. Returns nil for any other header.

@@ -22,6 +22,7 @@ package struct ServerConnectionStateMachine {
         var beganNanoseconds: UInt64
         /// The client's name for the call.
         var requestID: String
+        var traceParent: TraceParent?
         var hasRequest = false
         /// The client has said that it sends no more.
         var isHalfClosed = false
@@ -100,7 +101,7 @@ package struct ServerConnectionStateMachine {
     /// A call frame came. `isKnown` and `isStreaming` say what the host knows of the method.
     package mutating func callReceived(
         stream: UInt32, method: UInt32, isKnown: Bool, isStreaming: Bool, timeoutMilliseconds: UInt64,
-        requestID: String = "", nowNanoseconds: UInt64
+        requestID: String = "", traceParent: TraceParent? = nil, nowNanoseconds: UInt64
     ) -> CallAction {
         guard isServing else { return .violate(Self.beforeWelcome) }
         guard stream > highestStream else {
@@ -131,7 +132,7 @@ package struct ServerConnectionStateMachine {
         streams.append(
             Stream(
                 id: stream, method: method, isStreaming: isStreaming, beganNanoseconds: nowNanoseconds,
-                requestID: requestID,
+                requestID: requestID, traceParent: traceParent,
                 deadlineNanoseconds: isStreaming
                     ? 0 : nowNanoseconds + min(timeout, limits.callTimeoutMilliseconds) * 1_000_000,
                 sendCredit: limits.initialCredit, receiveCredit: limits.initialCredit))
@@ -288,12 +289,15 @@ package struct ServerConnectionStateMachine {
         package var beganNanoseconds: UInt64
         /// The client's name for it; empty where it gave none.
         package var requestID: String
+        /// Where its client's trace stands.
+        package var traceParent: TraceParent?
 
         init(_ stream: Stream) {
             method = stream.method
             isStreaming = stream.isStreaming
             beganNanoseconds = stream.beganNanoseconds
             requestID = stream.requestID
+            traceParent = stream.traceParent
         }
     }
 

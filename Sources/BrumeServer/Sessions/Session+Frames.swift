@@ -96,7 +96,7 @@ extension Session {
         let action = machine.callReceived(
             stream: stream, method: method.rawValue, isKnown: method.isKnown, isStreaming: isStreaming,
             timeoutMilliseconds: UInt64(header.timeoutMilliseconds), requestID: header.requestID,
-            nowNanoseconds: shard.loop.nowNanoseconds)
+            traceParent: header.traceParent, nowNanoseconds: shard.loop.nowNanoseconds)
         switch action {
         case .none:
             if let refusal = header.problem ?? refusal(ofStream: isStreaming) {
@@ -109,7 +109,7 @@ extension Session {
                 [
                     ("method", method.name), ("user", identity.userRecordName),
                     ("request", header.requestID), ("group", header.operationGroup),
-                ])
+                ] + (header.traceParent?.logFields ?? []))
         case .refuse(let status):
             table.figures.refusedCalls += 1
             writeStatus(stream: stream, status)

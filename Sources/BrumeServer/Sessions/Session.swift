@@ -210,7 +210,7 @@ final class Session: ConnectionDelegate, PeerConnectionReceiver, ClientDoor, @un
                 ("method", Method(rawValue: call.method).name),
                 ("milliseconds", String((now - call.beganNanoseconds) / 1_000_000)), ("request", call.requestID),
                 ("code", failure.map { String($0.rawValue) } ?? "0"),
-            ])
+            ] + (call.traceParent?.logFields ?? []))
         let bound = door.configuration.slowCallMilliseconds * 1_000_000
         if bound > 0, !call.isStreaming, now >= call.beganNanoseconds + bound {
             table.logSlow(call, failure: failure, nowNanoseconds: now)

@@ -85,7 +85,7 @@ final class SessionTable: @unchecked Sendable {
             [
                 ("method", method.name), ("milliseconds", String((nowNanoseconds - call.beganNanoseconds) / 1_000_000)),
                 ("request", call.requestID), ("code", failure.map { String($0.rawValue) } ?? "0"),
-            ] + (leftOut > 0 ? [("leftOut", String(leftOut))] : []))
+            ] + (call.traceParent?.logFields ?? []) + (leftOut > 0 ? [("leftOut", String(leftOut))] : []))
     }
 
     // MARK: The server's stop

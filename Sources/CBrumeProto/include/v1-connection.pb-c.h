@@ -244,10 +244,14 @@ struct  Brume__V1__Call
    * CKOperationGroup's name, up to 255 bytes, for the server's log
    */
   ProtobufCBinaryData operation_group;
+  /*
+   * W3C Trace Context's traceparent, for the server's log: 55 bytes. One that is malformed is left aside.
+   */
+  ProtobufCBinaryData trace_parent;
 };
 #define BRUME__V1__CALL__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&brume__v1__call__descriptor) \
-    , BRUME__V1__METHOD__METHOD_UNSPECIFIED, 0, {0,NULL}, {0,NULL} }
+    , BRUME__V1__METHOD__METHOD_UNSPECIFIED, 0, {0,NULL}, {0,NULL}, {0,NULL} }
 
 
 /*

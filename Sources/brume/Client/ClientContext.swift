@@ -18,6 +18,7 @@ struct ClientContext: Sendable {
         CoreDumps.turnOff()
         let configuration = try Self.configuration(invocation, deviceName: deviceName)
         container = CKContainer(identifier: try CommandOptions.containerName(invocation), configuration: configuration)
+            .configuredWith(configuration: Self.trace()) { $0 }
         let scope = try Self.scope(invocation)
         if scope != .public, configuration.token == nil {
             throw CommandError(
@@ -40,6 +41,14 @@ struct ClientContext: Sendable {
     }
 
     static let commandsDevice = "commands"
+
+    /// The trace that the command belongs to. Tools that trace hand it on to the commands that they run by this
+    /// variable (OpenTelemetry, Environment Variables as Context Propagation Carriers).
+    private static func trace() -> CKOperation.Configuration {
+        let configuration = CKOperation.Configuration()
+        configuration.traceParent = ProcessInfo.processInfo.environment["TRACEPARENT"]
+        return configuration
+    }
 
     /// The database that the options choose.
     static func scope(_ invocation: Invocation) throws(UsageError) -> CKDatabase.Scope {

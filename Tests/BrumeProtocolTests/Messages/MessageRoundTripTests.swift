@@ -292,7 +292,8 @@ struct MessageRoundTripTests {
         #expect(try server.encodeWelcome(welcome).decoded(client.decodeWelcome) == welcome)
         for method in [Method.recordsModify, Method(rawValue: 9_999), Method(rawValue: .max)] {
             let call = CallHeader(
-                method: method, timeoutMilliseconds: 5, requestID: "r\0", operationGroup: "nightly")
+                method: method, timeoutMilliseconds: 5, requestID: "r\0", operationGroup: "nightly",
+                traceParent: TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
             #expect(try client.encodeCall(call).decoded(server.decodeCall) == call)
         }
         for status in [

@@ -238,6 +238,11 @@ struct RequestCheckTests {
         #expect(
             try ProtoBytes().varint(1, 18).bytes(3, [0xFF]).bytes.decoded(coder.decodeCall).problem?.code
                 == .invalidArguments)
+        // A trace that is none, or none of ours, fails nothing.
+        for text in ["", "00", String(repeating: "0", count: 1 << 20)] {
+            let header = try ProtoBytes().varint(1, 18).bytes(5, Array(text.utf8)).bytes.decoded(coder.decodeCall)
+            #expect(header.problem == nil && header.traceParent == nil && header.method == .zonesList)
+        }
         for name in ["", "a b", "é", "a\0b", String(repeating: "x", count: 65)] {
             expectInvalid {
                 try coder.encodeAddAccountRequest(name: name, email: "").decoded(coder.decodeAddAccountRequest)
