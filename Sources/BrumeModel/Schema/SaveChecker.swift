@@ -11,7 +11,8 @@ package enum SaveVerdict: Equatable, Sendable {
 /// refused (``Schema/refusal(of:)``).
 ///
 /// A value whose type differs from the schema's is always refused; an unknown type or field is refused only when the
-/// schema may not learn. A public database has no encrypted values: nobody would have its keys.
+/// schema may not learn. A public database has no encrypted values: nobody would have its keys. Nor has a share: it has
+/// no stamp that says with which keys it is encrypted, and whoever is invited reads it before they have any.
 package struct SaveChecker {
     private let schema: Schema
     private let place: SchemaPlace
@@ -46,7 +47,7 @@ package struct SaveChecker {
             var refusal: ServiceError?
             lesson.note(type: name)
             fields { key, kind in
-                refusal = publicRefusal(of: kind, key)
+                refusal = encryptionRefusal(of: kind, key, in: name)
                 if refusal != nil { return false }
                 learn(kind, of: key, in: name)
                 return mayNoteMore
@@ -57,7 +58,7 @@ package struct SaveChecker {
         var verdict = SaveVerdict.fits
         var next = 0
         fields { key, kind in
-            if let refusal = publicRefusal(of: kind, key) {
+            if let refusal = encryptionRefusal(of: kind, key, in: name) {
                 verdict = .refused(refusal)
                 return false
             }
@@ -81,10 +82,14 @@ package struct SaveChecker {
         return notedCount < Limits.fieldsTaughtPerRequest ? verdict : .refused(Schema.tooMuchToLearn)
     }
 
-    /// Why a record of a public database can't have a value of such a kind, or nil.
-    private func publicRefusal(of kind: FieldKind, _ key: UnsafeRawBufferPointer) -> ServiceError? {
-        guard kind.isEncrypted, scope == .public else { return nil }
-        return Schema.encryptedInPublic(String(decoding: key, as: UTF8.self))
+    /// Why a record can't have a value of such a kind because it is encrypted, or nil.
+    private func encryptionRefusal(
+        of kind: FieldKind, _ key: UnsafeRawBufferPointer, in type: String
+    ) -> ServiceError? {
+        guard kind.isEncrypted else { return nil }
+        if scope == .public { return Schema.encryptedInPublic(String(decoding: key, as: UTF8.self)) }
+        if type == Names.shareType { return Schema.encryptedInShare(String(decoding: key, as: UTF8.self)) }
+        return nil
     }
 
     /// False once the lesson has more fields than the schema has room for: it will be refused, whatever else it has.
@@ -128,6 +133,12 @@ extension Schema {
             .invalidArguments,
             "the field '\(field)' is encrypted, and a public database has no encrypted values, since everybody reads it; "
                 + "save the value as it is, or in a private database")
+    }
+
+    fileprivate static func encryptedInShare(_ field: String) -> ServiceError {
+        ServiceError(
+            .invalidArguments,
+            "the field '\(field)' is encrypted, and a share has no encrypted values; save them in its root record")
     }
 
     fileprivate static func conflict(

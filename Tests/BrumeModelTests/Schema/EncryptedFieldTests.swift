@@ -148,6 +148,23 @@ import Testing
         }
     }
 
+    @Test("a share takes no encrypted value, and learns none", arguments: [true, false])
+    func share(isKnown: Bool) throws {
+        let text = Self.text.replacing("RECORD TYPE Note", with: "RECORD TYPE \"cloudkit.share\"")
+        let schema = isKnown ? try SchemaSavingTests.schema(text) : Schema()
+        for kind in FieldKind.allCases where kind.isEncrypted {
+            var checker = SaveChecker(schema, in: SchemaSavingTests.development)
+            let verdict = checker.check(type: Names.shareType) { visit in
+                if "a".withUTF8Bytes({ visit($0, .string) }) { _ = "secret".withUTF8Bytes { visit($0, kind) } }
+            }
+            guard case .refused(let error) = verdict else {
+                Issue.record("\(kind) was taken")
+                continue
+            }
+            #expect(error.code == .invalidArguments && error.message.contains("root record"))
+        }
+    }
+
     @Test("a field is never made encrypted, nor plain, by a new schema") func evolution() throws {
         let plain = SchemaFieldType(.string)
         #expect(!plain.isSame(as: SchemaFieldType(.string, isEncrypted: true)))
