@@ -82,6 +82,8 @@ extension ServerCore {
             }
         case .quota(let name, let change):
             quota(ofAccount: name, change: change) { give($0.map { .quota($0) }.mapError(Self.serviceError)) }
+        // They would wait for room, behind the commits that do.
+        case .snapshot where logs.isFull: give(.failure(.diskFull))
         case .snapshot:
             logs.saveAll { result in
                 switch result {

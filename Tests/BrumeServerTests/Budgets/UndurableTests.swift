@@ -266,6 +266,10 @@ struct UndurableTests {
             if case .failure(let error)? = peer.outcome(stream) { error == .diskFull } else { false }
         }
         #expect(refusals >= 40 - ServiceLimits.undurableTurnBytes / 900_000 - 1)
+        // A backup asks for snapshots first, and hears why there are none.
+        let snapshots = server.administer(.snapshot)
+        for _ in 0..<5 { server.turn() }
+        #expect(snapshots.error == .diskFull)
         disk.faults.capacityBytes = nil
         server.settle()
         #expect(succeeded(calls) + refusals == 40, "what had begun is durable when there is room")
