@@ -107,7 +107,8 @@ private struct FieldVersions {
     let ancestor: FieldValue?
     let client: FieldValue?
     let server: FieldValue?
-    /// Whether each side has changed the field. Where the ancestor is not known both have: the client has set it.
+    /// Whether each side has changed the field. Where the ancestor is not known both have: the client has set it. The
+    /// client also has where it removed a field that its version does not show: one that was not fetched, for example.
     let isClientChange: Bool
     let isServerChange: Bool
     /// Whether the server has a value that can't be read here.
@@ -122,8 +123,9 @@ private struct FieldVersions {
             return
         }
         let isAncestorUnreadable = ancestor.encrypted.unreadable[key] != nil
-        isClientChange =
-            isAncestorUnreadable ? client.edits[key] != nil : client.fields[key] != ancestor.fields[key]
+        isClientChange = Self.isChange(
+            client.fields[key], of: ancestor.fields[key], isEdit: client.edits[key] != nil,
+            isUnreadable: isAncestorUnreadable)
         isServerChange =
             isAncestorUnreadable || isServerUnreadable
             ? server.encrypted.sealed[key] != ancestor.encrypted.sealed[key]
@@ -139,12 +141,19 @@ private struct FieldVersions {
             return
         }
         let isAncestorUnreadable = ancestor.unreadable[key] != nil
-        isClientChange =
-            isAncestorUnreadable || client.unreadable[key] != nil
-            ? client.edits[key] != nil : client.values[key] != ancestor.values[key]
+        isClientChange = Self.isChange(
+            client.values[key], of: ancestor.values[key], isEdit: client.edits[key] != nil,
+            isUnreadable: isAncestorUnreadable || client.unreadable[key] != nil)
         isServerChange =
             isAncestorUnreadable || isServerUnreadable
             ? server.sealed[key] != ancestor.sealed[key] : server.values[key] != ancestor.values[key]
+    }
+
+    private static func isChange(
+        _ client: FieldValue?, of ancestor: FieldValue?, isEdit: Bool, isUnreadable: Bool
+    ) -> Bool {
+        if isUnreadable { return isEdit }
+        return client != ancestor || client == nil && isEdit
     }
 }
 

@@ -80,6 +80,29 @@ struct CKRecordMergingTests {
         #expect(theirs.changedKeys().isEmpty)
     }
 
+    @Test("removes a field that the client removed and its version does not show, unless the server's values win")
+    func blindRemoval() {
+        for isEncrypted in [false, true] {
+            func text(_ policy: CKRecord.MergePolicy, isRemoved: Bool) -> String? {
+                // The client's version was made by its id, or fetched without the field.
+                let client = CKRecord(recordType: "Note", recordID: Sample.id("n"))
+                let ancestor = CKRecord(recordType: "Note", recordID: Sample.id("n"))
+                let server = version("2", ["title": "s"])
+                server.setEncryptedValue(.string("s"), forKey: "secret")
+                client["title"] = "c"
+                let key = isEncrypted ? "secret" : "title"
+                if isRemoved, isEncrypted { client.encryptedValues[key] = nil as String? }
+                if isRemoved, !isEncrypted { client[key] = nil as String? }
+                let merged = server.merging(client, ancestor: ancestor, policy: policy)
+                return isEncrypted ? merged.encryptedValues[key] : merged[key]
+            }
+            #expect(text(.clientWins, isRemoved: true) == nil)
+            #expect(text(.serverWins, isRemoved: true) == "s")
+            #expect(text(.custom { $0.clientValue }, isRemoved: true) == nil)
+            #expect(text(.clientWins, isRemoved: false) == (isEncrypted ? "s" : "c"))
+        }
+    }
+
     @Test("merges the parent as it does a field")
     func parent() {
         func merged(_ ancestor: String?, _ client: String?, _ server: String?, _ policy: CKRecord.MergePolicy)
