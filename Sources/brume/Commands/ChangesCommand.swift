@@ -73,7 +73,9 @@ enum ChangesCommand {
         if invocation.isOn("json") {
             Terminal.print(JSONValue.object([("change", .string("saved")), ("record", RecordText.json(record))]).line)
         } else {
-            Terminal.print("+ \(record.recordID.recordName)  \(record.recordType)  tag \(record.recordChangeTag ?? "")")
+            Terminal.print(
+                "+ \(record.recordID.recordName)  \(record.recordType)  tag \(record.recordChangeTag ?? "")".printable()
+            )
         }
     }
 
@@ -85,7 +87,7 @@ enum ChangesCommand {
                     ("type", .string(deletion.recordType)),
                 ]).line)
         } else {
-            Terminal.print("- \(deletion.recordID.recordName)  \(deletion.recordType)")
+            Terminal.print("- \(deletion.recordID.recordName)  \(deletion.recordType)".printable())
         }
     }
 
@@ -98,7 +100,7 @@ enum ChangesCommand {
             Terminal.print(JSONValue.object(members).line)
         } else {
             let owner = zoneID.otherOwner.map { "  \($0)" } ?? ""
-            Terminal.print("\(change == "deleted" ? "-" : "+") \(zoneID.zoneName)\(owner)")
+            Terminal.print("\(change == "deleted" ? "-" : "+") \(zoneID.zoneName)\(owner)".printable())
         }
     }
 }

@@ -35,7 +35,8 @@ extension KeyCommands {
                 ]).line)
         } else {
             for (id, error) in failures {
-                Terminal.print("\(id.recordName): \(CommandError.namingCommands(error.localizedDescription))")
+                Terminal.print(
+                    "\(id.recordName): \(CommandError.namingCommands(error.localizedDescription))".printable())
             }
             Terminal.print(
                 done.count == 0 && failures.isEmpty

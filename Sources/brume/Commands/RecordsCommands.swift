@@ -127,7 +127,7 @@ enum RecordsCommands {
         if invocation.isOn("json") {
             Terminal.print(RecordText.json(saved).line)
         } else {
-            Terminal.print("saved \(saved.recordID.recordName), tag \(saved.recordChangeTag ?? "")")
+            Terminal.print("saved \(saved.recordID.recordName), tag \(saved.recordChangeTag ?? "")".printable())
         }
         if makesKeys {
             Terminal.printError("brume: \(KeyText.keysWereMade)")

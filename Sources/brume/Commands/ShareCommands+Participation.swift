@@ -104,7 +104,7 @@ extension ShareCommands {
         case .failure(let error)?: throw error
         }
         guard let record else {
-            Terminal.print("there was no shared record \(root.recordName)")
+            Terminal.print("there was no shared record \(root.recordName)".printable())
             return .done
         }
         guard let share = record.share else {
@@ -113,7 +113,7 @@ extension ShareCommands {
                 hint: "brume shares list --shared prints what is shared")
         }
         try await database.deleteRecord(withID: share.recordID)
-        Terminal.print("left \(root.recordName)")
+        Terminal.print("left \(root.recordName)".printable())
         return .done
     }
 

@@ -54,7 +54,7 @@ enum ShareText {
         let title = metadata.share[CKShare.SystemFieldKey.title] as? String
         let id = metadata.share.recordID.zoneID
         return [
-            title.map { "title     \($0.printable())" },
+            title.map { "title     \($0)" },
             pictureLine(metadata.share),
             "container \(metadata.containerIdentifier)",
             "owner     \(text(metadata.ownerIdentity))",
@@ -63,7 +63,7 @@ enum ShareText {
             "you       \(roleName(metadata.participantRole)), "
                 + (metadata.participantStatus == .accepted ? "takes part" : "has not accepted")
                 + ", may \(words(metadata.participantPermission))",
-        ].compactMap(\.self)
+        ].compactMap { $0?.printable() }
     }
 
     /// A share that was accepted just now.
@@ -72,7 +72,7 @@ enum ShareText {
         return [
             "zone      \(zoneID.zoneName)", "owner     \(zoneID.ownerName)", "record    \(root ?? "the whole zone")",
             "you       may \(words(share.currentUserParticipant?.permission ?? .unknown))",
-        ]
+        ].map { $0.printable() }
     }
 
     // MARK: JSON
