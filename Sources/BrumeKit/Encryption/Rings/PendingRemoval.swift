@@ -42,6 +42,17 @@ struct PendingRemoval: Equatable, Sendable {
     }
 }
 
+extension PendingRemoval {
+    /// - Parameter isRingKnown: Whether this device knows the ring.
+    init(id: UInt64, _ departures: Departures, isRingKnown: Bool) {
+        func bounded(_ users: Set<String>) -> Set<String> { Set(users.sorted().prefix(KeyLimits.ringStayingMax)) }
+        self.init(
+            id: id, users: isRingKnown ? .staying(bounded(departures.staying)) : .going(bounded(departures.named)),
+            endedLinks: Set(departures.endedLinks.prefix(KeyLimits.ringInvitationsMax)),
+            closesLink: departures.closesLink)
+    }
+}
+
 extension KeptRing {
     /// Whether the app has somebody go, and no entry of this device's says so yet.
     func isToGo(_ user: String) -> Bool { removals.contains { $0.takesOut(user) } }

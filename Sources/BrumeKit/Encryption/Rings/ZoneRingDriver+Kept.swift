@@ -55,16 +55,10 @@ extension ZoneRingDriver {
         _ departures: Departures, of ring: ZoneRingID, for account: AccountBinding
     ) async throws(CKError) -> (id: UInt64, users: Set<String>)? {
         let user = try await folders.folder(of: account).place.scope.account
-        func bounded(_ users: Set<String>) -> Set<String> { Set(users.sorted().prefix(KeyLimits.ringStayingMax)) }
         let id = UInt64.random(in: 0 ... .max)
         var users: Set<String>?
         try await change(ring, for: account, alsoUnknown: departures.areOfUnknownRings) { kept in
-            let removal = PendingRemoval(
-                id: id,
-                users: kept.known == nil
-                    ? .going(bounded(departures.named)) : .staying(bounded(departures.staying)),
-                endedLinks: Set(departures.endedLinks.prefix(KeyLimits.ringInvitationsMax)),
-                closesLink: departures.closesLink)
+            let removal = PendingRemoval(id: id, departures, isRingKnown: kept.known != nil)
             let members = kept.known?.chain.head.members.filter { $0.role != .owner }.map(\.user) ?? []
             users = Set(
                 members.filter { removal.takesOut($0) && !kept.isToGo($0) && !$0.hasBytes(of: user) })
