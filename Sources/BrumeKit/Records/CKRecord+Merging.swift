@@ -37,9 +37,10 @@ extension CKRecord {
     ///
     /// A field that one side changed has that side's value; one that both changed to the same value has that. Where
     /// both changed it differently, the policy decides. The parent is treated as a field is, but that a custom policy
-    /// leaves the server's. A file that was set and not uploaded yet is this device's value, which a custom policy does
-    /// not see and takes. So are a share's permissions and the role and the permission of each participant;
-    /// participants who were added or removed on either side are added or removed.
+    /// leaves the server's, except for a record that this device wanted to make: that has its parent, or none. A file
+    /// that was set and not uploaded yet is this device's value, which a custom policy does not see and takes. So are a
+    /// share's permissions and the role and the permission of each participant; participants who were added or removed
+    /// on either side are added or removed.
     ///
     /// - Parameters:
     ///   - clientRecord: This device's version: `clientRecord` of a `serverRecordChanged`. One of another id traps.
@@ -85,12 +86,16 @@ extension CKRecord {
             }
             // The share is saved beside its root, which has met the conflict.
             if client.shareEdit != nil, server.share == nil, let share = client.share { state.setShare(share) }
-            let isParentOurs = ancestor.map { client.parent != $0.parent } ?? (client.parentEdit != nil)
+            // Of a record that the device wanted to make its parent is as much its word as its fields are, none
+            // included: what it has belongs nowhere else.
+            let isNew = ancestor == nil && client.version == nil
+            let isParentOurs = ancestor.map { client.parent != $0.parent } ?? (isNew || client.parentEdit != nil)
             guard isParentOurs, client.parent != server.parent else { return }
-            if let ancestor, server.parent == ancestor.parent {
-                state.setParent(client.parent)
-            } else if case .clientWins = policy {
-                state.setParent(client.parent)
+            switch policy {
+            case _ where ancestor.map { server.parent == $0.parent } == true: state.setParent(client.parent)
+            case .clientWins: state.setParent(client.parent)
+            case .custom where isNew: state.setParent(client.parent)
+            case .serverWins, .custom: break
             }
         }
         if let share = merged as? CKShare, let clientShare = clientRecord as? CKShare {
@@ -129,7 +134,7 @@ private struct FieldVersions {
         isServerChange =
             isAncestorUnreadable || isServerUnreadable
             ? server.encrypted.sealed[key] != ancestor.encrypted.sealed[key]
-            : server.fields[key] != ancestor.fields[key]
+            : !server.fields[key].hasSameBytes(as: ancestor.fields[key])
     }
 
     /// Those of an encrypted field. Of what can't be read the bytes tell whether it has changed.
@@ -146,14 +151,15 @@ private struct FieldVersions {
             isUnreadable: isAncestorUnreadable || client.unreadable[key] != nil)
         isServerChange =
             isAncestorUnreadable || isServerUnreadable
-            ? server.sealed[key] != ancestor.sealed[key] : server.values[key] != ancestor.values[key]
+            ? server.sealed[key] != ancestor.sealed[key]
+            : !server.values[key].hasSameBytes(as: ancestor.values[key])
     }
 
     private static func isChange(
         _ client: FieldValue?, of ancestor: FieldValue?, isEdit: Bool, isUnreadable: Bool
     ) -> Bool {
         if isUnreadable { return isEdit }
-        return client != ancestor || client == nil && isEdit
+        return !client.hasSameBytes(as: ancestor) || client == nil && isEdit
     }
 }
 
@@ -170,7 +176,7 @@ extension CKRecordState {
             isEncrypted ? refuseEncrypted(reason, forKey: key) : self.refuse(reason, forKey: key)
         }
         let (ours, theirs) = (versions.client, versions.server)
-        if ours == theirs, !versions.isServerUnreadable { return }
+        if ours.hasSameBytes(as: theirs), !versions.isServerUnreadable { return }
         if !versions.isClientChange { return }
         if !versions.isServerChange { return set(ours) }
         switch policy {
@@ -188,7 +194,7 @@ extension CKRecordState {
                 if isEncrypted, let chosen, !FieldKind(chosen).fitsEncryptedField {
                     return refuse("references and assets can't be encrypted values")
                 }
-                if chosen != theirs { set(chosen) }
+                if !chosen.hasSameBytes(as: theirs) { set(chosen) }
             } catch {
                 refuse(error.reason)
             }

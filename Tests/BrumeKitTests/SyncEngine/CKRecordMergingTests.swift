@@ -103,6 +103,30 @@ struct CKRecordMergingTests {
         }
     }
 
+    @Test("goes by the bytes: a text that only looks alike is a change, and no number is another one than itself")
+    func bytes() {
+        let base = version("1", ["text": "e\u{301}", "number": ""])
+        base["number"] = Double.nan
+        let (client, server) = (base.copy() as! CKRecord, base.copy() as! CKRecord)
+        client["text"] = "\u{e9}"
+        server["number"] = 5.0
+        let merged = server.merging(client, ancestor: base, policy: .clientWins)
+        #expect((merged["text"] as String?).map { Array($0.utf8) } == Array("\u{e9}".utf8))
+        #expect(merged["number"] == 5.0)
+    }
+
+    @Test("leaves a record that this device wanted to make where it wanted it, unless the server's values win")
+    func parentOfNew() {
+        let client = CKRecord(recordType: "Note", recordID: Sample.id("n"))
+        client.encryptedValues["secret"] = "c"
+        let server = version("2", [:], parent: "theirs")
+        #expect(server.merging(client, ancestor: nil).parent == nil)
+        #expect(server.merging(client, ancestor: nil, policy: .custom { $0.clientValue }).parent == nil)
+        let theirs = server.merging(client, ancestor: nil, policy: .serverWins)
+        #expect(theirs.parent?.recordID.recordName == "theirs")
+        #expect(theirs.encryptedValues["secret"] as String? == nil)
+    }
+
     @Test("merges the parent as it does a field")
     func parent() {
         func merged(_ ancestor: String?, _ client: String?, _ server: String?, _ policy: CKRecord.MergePolicy)

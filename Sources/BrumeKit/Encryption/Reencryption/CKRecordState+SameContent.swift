@@ -36,8 +36,23 @@ extension CKRecordState.Base {
 extension [String: FieldValue] {
     /// Whether the values are the same byte by byte: texts that only look alike are others.
     fileprivate func hasSameBytes(as other: Self) -> Bool {
+        count == other.count && allSatisfy { key, value in value.hasSameBytes(as: other[key]) }
+    }
+}
+
+extension FieldValue? {
+    /// Whether both are the same byte by byte, or both nothing: texts that only look alike are others, and no number
+    /// is another one than itself.
+    func hasSameBytes(as other: FieldValue?) -> Bool {
+        guard let self, let other else { return self == nil && other == nil }
+        return self.hasSameBytes(as: other)
+    }
+}
+
+extension FieldValue {
+    fileprivate func hasSameBytes(as other: FieldValue?) -> Bool {
+        guard let other else { return false }
         let coder = ValueCoder()
-        return count == other.count
-            && allSatisfy { key, value in other[key].map { coder.encode($0) == coder.encode(value) } ?? false }
+        return coder.encode(self) == coder.encode(other)
     }
 }
