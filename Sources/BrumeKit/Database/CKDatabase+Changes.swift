@@ -204,6 +204,7 @@ extension CKDatabase {
             return RecordZoneChange.Deletion(
                 recordID: CKRecord.ID(recordName: deletion.name, zoneID: zoneID), recordType: deletion.type)
         }
+        learn(gone: deletions.lazy.map(\.recordID), account)
         return RecordZoneChangePage(
             records: records, failures: failures, deletions: deletions,
             changeToken: CKServerChangeToken(bytes: page.token),

@@ -106,7 +106,9 @@ extension CKDatabase {
                         throw CKError.malformedResponse("a record is not the one that was asked for")
                     }
                     fetched.append(FetchedRecord(id: id, zoneID: id.zoneID, record: record, keys: .wanted(desiredKeys)))
-                case .failure(let error): receive(id, .failure(CKError(error)))
+                case .failure(let error):
+                    if error.code == .unknownItem { learn(gone: CollectionOfOne(id), account) }
+                    receive(id, .failure(CKError(error)))
                 case .deferred: deferred.append(id)
                 }
             }

@@ -74,6 +74,13 @@ extension CKDatabase {
             var request: ModifyRecordsRequest<DecodedFields>
         }
 
+        /// The records that an answer shows.
+        struct ShownRecords {
+            var saved: [(zoneID: CKRecordZone.ID, record: Record)] = []
+            /// The versions that the server has instead of what was sent.
+            var inTheWay: [(zoneID: CKRecordZone.ID, record: Record)] = []
+        }
+
         private(set) var parts: [Part]
         /// The results of what the server need not be asked about.
         fileprivate let unsent: RecordModificationResults
@@ -259,9 +266,12 @@ extension CKDatabase {
             encode: { coder in coder.encodeModifyRecordsRequest(part.wholeRequest) },
             decode: { (coder, bytes) throws(ServiceError) in try coder.decodeModifyRecordsResponse(bytes) })
         // What can't be opened was saved all the same.
-        let opener = try? await opener(for: part.shownRecords(answers), account, options)
+        let shown = part.shownRecords(answers)
+        let opener = try? await opener(for: shown.saved + shown.inTheWay, isShown: false, account, options)
+        learn(shown, in: part.zones, account)
         let results = try part.results(answers, context: account.answerContext, opener: opener)
         for zone in part.zones { learnTrees(ofSaved: zone, results, account) }
+        learn(gone: part.idsGone(results), account)
         if databaseScope == .private {
             let saved = removed.filter { (try? results.saveResults[$0.share.recordID]?.get()) != nil }
             await takeKeys(from: saved, account, options)
@@ -290,22 +300,36 @@ extension CKDatabase.RecordModification.Part {
         }
     }
 
-    /// The records that an answer shows: the saved ones, and those in whose way the server has another version. What is
-    /// none of these is left out: the results say what is wrong with it.
+    /// The records that are not there any more, as the app is told.
+    fileprivate func idsGone(_ results: CKDatabase.RecordModificationResults) -> [CKRecord.ID] {
+        let deleted = results.deleteResults.filter { (try? $0.value.get()) != nil }.map(\.key)
+        let missing = results.saveResults.filter { _, result in
+            if case .failure(let error as CKError) = result { error.code == .unknownItem } else { false }
+        }
+        return deleted + missing.map(\.key)
+    }
+
+    /// What is none of the records that an answer shows is left out: the results say what is wrong with it.
     fileprivate func shownRecords(
         _ answers: [ZoneModificationResult<Record>]
-    ) -> [(zoneID: CKRecordZone.ID, record: Record)] {
-        zip(zones, answers).flatMap { zone, answer in
-            zip(zone.saves, answer.saves).compactMap { outgoing, result in
-                let record: Record? =
-                    switch result.outcome {
-                    case .record(let record): record
-                    case .failure(let error): error.decodedServerRecord
-                    case .deferred: nil
-                    }
-                return record.flatMap { $0.system.name == outgoing.name ? (zone.id, $0) : nil }
+    ) -> CKDatabase.RecordModification.ShownRecords {
+        var shown = CKDatabase.RecordModification.ShownRecords()
+        for (zone, answer) in zip(zones, answers) {
+            for (outgoing, result) in zip(zone.saves, answer.saves) {
+                switch result.outcome {
+                case .record(let record):
+                    // No app sees what the device encrypts anew by itself.
+                    guard record.system.name == outgoing.name else { continue }
+                    outgoing.isEncryptedAnew
+                        ? shown.inTheWay.append((zone.id, record)) : shown.saved.append((zone.id, record))
+                case .failure(let error):
+                    guard let record = error.decodedServerRecord, record.system.name == outgoing.name else { continue }
+                    shown.inTheWay.append((zone.id, record))
+                case .deferred: break
+                }
             }
         }
+        return shown
     }
 
     /// Takes over what was saved, and gives each item its result.

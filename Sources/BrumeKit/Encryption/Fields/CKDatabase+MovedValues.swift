@@ -31,7 +31,8 @@ extension CKDatabase {
     ) async throws(CKError) -> MovedValues {
         let moving = places.map { zone.saves[$0] }.filter { records[$0.name] != nil }
         if moving.isEmpty { return MovedValues() }
-        let opener = try await opener(for: records.values.map { (zone.id, $0) }, account, options)
+        let opener = try await opener(
+            for: records.values.map { (zone.id, $0) }, isShown: false, account, options)
         guard let opener else { return MovedValues() }
         var moved = MovedValues()
         for outgoing in moving {

@@ -8,9 +8,11 @@ extension CKDatabase {
     ///
     /// A value whose key is not here is no error: the record is handed out without it.
     ///
+    /// - Parameter isShown: Whether the app gets to see the records.
     /// - Throws: What keeps from asking for keys: no connection, for one. The answer is asked for again.
     func opener(
-        for records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding, _ options: CallOptions
+        for records: [(zoneID: CKRecordZone.ID, record: Record)], isShown: Bool, _ account: AccountBinding,
+        _ options: CallOptions
     ) async throws(CKError) -> FieldOpener? {
         guard databaseScope != .public else { return nil }
         let zones = account.encryptedZones
@@ -29,13 +31,13 @@ extension CKDatabase {
             }
         }
         if byZone.isEmpty {
-            if zones.isInUse { learn(records, account) }
+            if zones.isInUse { learn(records, isShown: isShown, account) }
             try await takeInGuests(records, account, options)
             return nil
         }
         // Trees are looked for by what is known of parents.
         for zoneID in byZone.keys { zones.updateTrees(zoneID.ringID) { _ in } }
-        learn(records, account)
+        learn(records, isShown: isShown, account)
         try await takeInGuests(records, account, options)
         for (zoneID, encrypted) in byZone.sorted(by: { $0.key.ringID.isBefore($1.key.ringID) }) {
             var zone = FieldOpener.Zone()
@@ -143,7 +145,7 @@ extension CKDatabase {
     func opened(
         _ records: [(zoneID: CKRecordZone.ID, record: Record)], _ account: AccountBinding, _ options: CallOptions
     ) async throws(CKError) -> [OpenedFields]? {
-        guard var opener = try await opener(for: records, account, options) else { return nil }
+        guard var opener = try await opener(for: records, isShown: true, account, options) else { return nil }
         var opened = records.map { opener.open($0.record, in: $0.zoneID) }
         let vain = Set(
             zip(records, opened).filter { $1.unreadable.values.contains(.damaged) }.map { $0.0.zoneID })

@@ -23,41 +23,45 @@ extension CKDatabase {
         let named = Set(zone.saves.compactMap(\.sent.parent) + places.map { zone.saves[$0].name })
         let asked = zone.saves.indices.filter { zone.saves[$0].keepsParent && named.contains(zone.saves[$0].name) }
         if asked.isEmpty { return }
-        var records: [String: Record] = [:]
+        // Whole records are kept no longer than it takes to learn from them.
+        var found: [String: (parent: String?, treeIDs: Set<[UInt8]>)] = [:]
         for names in asked.map({ zone.saves[$0].name }).inParts(of: Self.wholeRecordsAtOnce) {
-            records.merge(try await fetchRaw(names, zone.id, desiredKeys: nil, account, options)) { $1 }
+            for (name, record) in try await fetchRaw(names, zone.id, desiredKeys: nil, account, options) {
+                found[name] = (record.system.parent, Set(record.valueHeaders.map(\.treeID)))
+            }
         }
         let known = account.encryptedZones.trees(zone.id.ringID)
+        // What a guest has in the owner's database is shared with them, if only by one of several shares.
+        let isPlaceCertain = databaseScope == .shared && known.sharedRoots.count < 2
         for index in asked {
-            let name = zone.saves[index].name
-            let parent = records[name]?.system.parent
+            let parent = found[zone.saves[index].name]?.parent
             zone.saves[index].serversParent = .some(parent)
-            // A guest has nothing in the owner's database that is not shared.
             zone.saves[index].isPlaceUnseen =
-                databaseScope == .private && parent != nil && known.shownParent(of: name) != .some(parent)
+                !isPlaceCertain && parent != nil && zone.saves[index].shownParent(known) != .some(parent)
         }
         // What was encrypted in them counts from now on.
         account.encryptedZones.updateTrees(zone.id.ringID) { trees in
             for index in asked {
                 let name = zone.saves[index].name
-                let ids = Set((records[name]?.valueHeaders ?? []).map(\.treeID))
-                trees.learn(name, treeIDs: ids, isWhole: true)
+                trees.learn(name, treeIDs: found[name]?.treeIDs ?? [], isWhole: true)
             }
         }
     }
 
     /// Why nothing is encrypted in records for those with whom a tree is shared, by the records' names: nothing but an
-    /// answer that no app has seen says that they, or what is above them in the request, are there. A guest may have
-    /// made a record of the name, and a server may say anything.
+    /// answer that no app has seen says that they, or what is above them, are there. A guest may have made a record of
+    /// the name, and a server may say anything.
     func unseenPlaces(
         of zone: OutgoingZone, _ places: [Int], _ roots: [String: String], _ trees: ZoneTrees, _ sealer: RecordSealer
     ) -> [String: CKError] {
         let unseen = Set(zone.saves.filter(\.isPlaceUnseen).map(\.name))
-        if unseen.isEmpty { return [:] }
+        func isUnseen(_ name: String) -> Bool {
+            unseen.contains(name) || databaseScope == .private && trees.wasTaken(name)
+        }
         var refusals: [String: CKError] = [:]
         for outgoing in places.map({ zone.saves[$0] }) {
             guard let root = roots[outgoing.name], root != outgoing.name, sealer.tree(root: root).kind == .isShared,
-                let name = trees.path(of: outgoing.name, parent: outgoing.parent).first(where: unseen.contains)
+                let name = trees.path(of: outgoing.name, parent: outgoing.parent).first(where: isUnseen)
             else { continue }
             refusals[outgoing.name] = .withDoubtfulPlace(
                 outgoing.name, below: root, unproven: CKRecord.ID(recordName: name, zoneID: zone.id))
@@ -88,6 +92,12 @@ extension CKDatabase {
 extension OutgoingRecord {
     /// The parent that the record has after the save, as far as is known: the app's word, or the server's.
     var parent: String? { keepsParent ? serversParent ?? nil : sent.parent }
+
+    /// The parent that the app was shown last, or gave the record; nil where it was shown none. A fetched instance has
+    /// its own, which may come from before this process.
+    fileprivate func shownParent(_ trees: ZoneTrees) -> String?? {
+        trees.shownParent(of: name) ?? (sent.version == nil ? nil : .some(sent.parent))
+    }
 
     /// Whether a save leaves the parent as the server has it, and is done whatever that is.
     ///

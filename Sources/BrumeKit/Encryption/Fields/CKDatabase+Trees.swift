@@ -20,6 +20,33 @@ extension CKDatabase {
         }
     }
 
+    /// Remembers what an answer to saves shows: what was saved is where the app gets to see it. What stands in the way
+    /// of a save is not yet: the app may look at nothing but the error's code.
+    func learn(
+        _ shown: RecordModification.ShownRecords, in zones: [OutgoingZone], _ account: AccountBinding
+    ) {
+        learn(shown.saved, account)
+        learn(shown.inTheWay, isShown: false, account)
+        for zone in zones where account.encryptedZones.isInUse(zone.id.ringID) {
+            let new = Set(zone.saves.filter { $0.sent.version == nil && !$0.isEncryptedAnew }.map(\.name))
+            let taken = shown.inTheWay.filter { $0.zoneID == zone.id }.map(\.record.system.name).filter(new.contains)
+            if taken.isEmpty { continue }
+            account.encryptedZones.updateTrees(zone.id.ringID) { trees in
+                for name in taken { trees.isTaken(name) }
+            }
+        }
+    }
+
+    /// Remembers that records are gone, as the app is told.
+    func learn(gone ids: some Sequence<CKRecord.ID>, _ account: AccountBinding) {
+        for (zoneID, ids) in Dictionary(grouping: ids, by: \.zoneID)
+        where account.encryptedZones.isInUse(zoneID.ringID) {
+            account.encryptedZones.updateTrees(zoneID.ringID) { trees in
+                for id in ids { trees.isGone(id.recordName) }
+            }
+        }
+    }
+
     /// Remembers where the app has put what was saved, and in which trees it is encrypted: answers leave out the fields
     /// that were sent.
     func learnTrees(ofSaved zone: OutgoingZone, _ results: RecordModificationResults, _ account: AccountBinding) {

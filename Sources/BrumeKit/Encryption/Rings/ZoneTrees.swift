@@ -12,6 +12,8 @@ struct ZoneTrees: Sendable {
     private var parents: [String: String?] = [:]
     /// The same as the app was last shown it, or has said it: not where the device asked by itself.
     private var shownParents: [String: String?] = [:]
+    /// Records that the app wanted to make, and that somebody else had made: it has not been shown where these are.
+    private var taken: Set<String> = []
     /// The names of the shares whose roots records are.
     private var shares: [String: String] = [:]
     /// The ids of the trees in which something in a record was encrypted, ever since it was seen first: what says
@@ -47,12 +49,30 @@ struct ZoneTrees: Sendable {
         if parents.count >= Self.recordsMax, parents[record] == nil { (parents, shares) = ([:], [:]) }
         parents[record] = .some(parent)
         if !isShown { return }
+        taken.remove(record)
         if shownParents.count >= Self.recordsMax, shownParents[record] == nil { shownParents = [:] }
         shownParents[record] = .some(parent)
     }
 
     /// The parent that the app was last shown of a record, or has given it; nil for one that it was not shown.
     func shownParent(of record: String) -> String?? { shownParents[record] }
+
+    /// The app wanted to make a record, and the server has one of the name: where that is says nothing of where the app
+    /// wants things to be, until it is shown it, or saves it.
+    mutating func isTaken(_ record: String) {
+        if taken.count >= Self.recordsMax { taken = [] }
+        taken.insert(record)
+        shownParents[record] = nil
+    }
+
+    /// Whether somebody else has made a record that the app wanted to make.
+    func wasTaken(_ record: String) -> Bool { taken.contains(record) }
+
+    /// The app was told that there is no such record any more: another one of the name may be anywhere.
+    mutating func isGone(_ record: String) {
+        parents[record] = nil
+        shownParents[record] = nil
+    }
 
     /// - Parameter isWhole: Whether there are no others.
     mutating func learn(_ record: String, treeIDs ids: Set<[UInt8]>, isWhole: Bool = false) {
