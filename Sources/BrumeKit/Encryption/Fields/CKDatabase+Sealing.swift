@@ -127,8 +127,8 @@ extension CKDatabase {
                 if keys.ring.root == nil { zone.ringEntryHash = keys.entryHash }
                 sealer.setKeys(keys, root: root)
             } catch {
-                // Another tree's keys may be here all the same.
-                guard error.concernsKeys else { throw error }
+                // Another tree's keys may be here all the same, whatever is wrong with this one's.
+                if error.keepsFromAsking { throw error }
                 without[root] = error
                 guard error.encryptionProblem == .waitsForOwner else { continue }
                 if try await isOutsideOfShares(root, zone.id, account, options) {
