@@ -21,20 +21,24 @@ package struct RingDraft: Sendable {
         self.zoneKeyNumber = zoneKeyNumber
     }
 
-    /// The same members and invitations as in an entry, each member with the newest statement that is known: the key
-    /// must not go to keys that somebody replaced, as after a device was lost. Neither does a link that those keys
-    /// open: ``replaceLinks(owner:author:authorKeys:)`` puts others in their places.
+    /// The same members and invitations as in an entry, each member whose keys were replaced with the newest statement
+    /// that is known: the key must not go to the former ones, as after a device was lost. A statement that leaves the
+    /// keys as they were, as of another device, is not named: the server may not know it. Neither does a link go on
+    /// that the former keys open: ``replaceLinks(owner:author:authorKeys:)`` puts others in their places.
     package init(after entry: RingEntry, statements: StatementDirectory) {
         members = []
         invitations = entry.invitations
         zoneKeyNumber = entry.zoneKeyNumber
         var renewed: [String] = []
         for member in entry.members {
-            let found = statements.find(member.user, hash: member.statementHash, in: entry.ring.place)
-            members.append(
-                RingMember(
-                    user: member.user, statementHash: found?.newest.hash ?? member.statementHash, role: member.role))
-            if let found, found.newest.keys != found.keys { renewed.append(member.user) }
+            var hash = member.statementHash
+            if let found = statements.find(member.user, hash: hash, in: entry.ring.place),
+                found.newest.keys != found.keys
+            {
+                hash = found.newest.hash
+                renewed.append(member.user)
+            }
+            members.append(RingMember(user: member.user, statementHash: hash, role: member.role))
         }
         owner = entry.ring.place.owner
         endLinks(knownTo: renewed)

@@ -20,14 +20,14 @@ struct PendingRemovalTests {
         #expect(!kept.isToGo("_bob") && kept.isToGo("_eve") && kept.isToGo("_cyd") && kept.isToGo("_dan"))
     }
 
-    @Test("is of who stays in a ring that is known, and of who goes from one that is not")
+    @Test("is of who stays where the entry is made at once, and else of who goes")
     func departures() {
         let departures = Departures(staying: ["_bob"], named: ["_eve"], closesLink: true)
-        let known = PendingRemoval(id: 1, departures, isRingKnown: true)
-        #expect(["_bob", "_dan", "_eve"].filter(known.takesOut) == ["_dan", "_eve"])
-        let unknown = PendingRemoval(id: 1, departures, isRingKnown: false)
-        #expect(["_bob", "_dan", "_eve"].filter(unknown.takesOut) == ["_eve"])
-        #expect(known.closesLink && unknown.closesLink)
+        let soon = PendingRemoval(id: 1, departures, isAtOnce: true)
+        #expect(["_bob", "_dan", "_eve"].filter(soon.takesOut) == ["_dan", "_eve"])
+        let late = PendingRemoval(id: 1, departures, isAtOnce: false)
+        #expect(["_bob", "_dan", "_eve"].filter(late.takesOut) == ["_eve"])
+        #expect(soon.closesLink && late.closesLink)
     }
 
     @Test("names those who go alone where the ring was not known, so that who came since then stays")

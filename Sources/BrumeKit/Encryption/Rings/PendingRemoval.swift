@@ -3,8 +3,8 @@ struct PendingRemoval: Equatable, Sendable {
     enum Users: Equatable, Sendable {
         /// Nobody stays but these and the owner: a server may show later whom another device has let in by then.
         case staying(Set<String>)
-        /// These go. A device that does not know the ring may be let in much later, and must not take out those who
-        /// came meanwhile.
+        /// These go. A device that does not know the ring may be let in much later, and one in another's zone makes the
+        /// entry with its next save there, which may be as late: neither must take out those who came meanwhile.
         case going(Set<String>)
     }
 
@@ -43,11 +43,11 @@ struct PendingRemoval: Equatable, Sendable {
 }
 
 extension PendingRemoval {
-    /// - Parameter isRingKnown: Whether this device knows the ring.
-    init(id: UInt64, _ departures: Departures, isRingKnown: Bool) {
+    /// - Parameter isAtOnce: Whether this device makes the entry soon: it knows the ring, which is of its own account.
+    init(id: UInt64, _ departures: Departures, isAtOnce: Bool) {
         func bounded(_ users: Set<String>) -> Set<String> { Set(users.sorted().prefix(KeyLimits.ringStayingMax)) }
         self.init(
-            id: id, users: isRingKnown ? .staying(bounded(departures.staying)) : .going(bounded(departures.named)),
+            id: id, users: isAtOnce ? .staying(bounded(departures.staying)) : .going(bounded(departures.named)),
             endedLinks: Set(departures.endedLinks.prefix(KeyLimits.ringInvitationsMax)),
             closesLink: departures.closesLink)
     }

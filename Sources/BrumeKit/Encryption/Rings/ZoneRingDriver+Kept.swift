@@ -58,7 +58,7 @@ extension ZoneRingDriver {
         let id = UInt64.random(in: 0 ... .max)
         var users: Set<String>?
         try await change(ring, for: account, alsoUnknown: departures.areOfUnknownRings) { kept in
-            let removal = PendingRemoval(id: id, departures, isRingKnown: kept.known != nil)
+            let removal = PendingRemoval(id: id, departures, isAtOnce: kept.known != nil && ring.owner.isEmpty)
             let members = kept.known?.chain.head.members.filter { $0.role != .owner }.map(\.user) ?? []
             users = Set(
                 members.filter { removal.takesOut($0) && !kept.isToGo($0) && !$0.hasBytes(of: user) })

@@ -25,7 +25,12 @@ extension ZoneRingStateMachine {
         }
         guard makesEntries else { return finish(ring) }
         guard let member = ownMember(of: ring.chain.head) else { return fail(.isNoMember) }
-        guard let draft = nextDraft(ring) else { return finish(ring) }
+        guard let draft = nextDraft(ring) else {
+            if isOwn || kept.removals.isEmpty { return finish(ring) }
+            // Whoever was to go is out. If they come again, somebody has let them in again.
+            kept.removals = []
+            return keep(.proceed)
+        }
         return member.role == .reader ? fail(.isDue) : rotate(ring, draft)
     }
 
@@ -131,9 +136,10 @@ extension ZoneRingStateMachine {
         // A member who has another device, and the same keys, is no reason.
         var isNeeded = !ring.isForWriting(by: identity) || head.members.contains(where: { isRenewed($0, in: head) })
         let gone = goers(of: ring)
-        if !gone.isEmpty || !kept.removals.isEmpty {
+        // Whoever was taken out before they came may have the link for many: the owner's devices end it, as no writer
+        // may by itself.
+        if !gone.isEmpty || isOwn && !kept.removals.isEmpty {
             draft.drop(gone)
-            // Whoever was taken out before they came may have the link for many.
             draft.endLinksForMany()
             isNeeded = true
         }
