@@ -109,6 +109,8 @@ package struct SyncEngineStateMachine: Sendable {
     /// Whether the delegate was not asked for more since too much is held.
     var isHeldFull = false
     var waitingSends: [WaitingSend] = []
+    /// Records that were not saved for want of keys, and are pending again.
+    var keyWaits: [CKRecord.ID: KeyWait] = [:]
     /// Whether the last call for what is held ended with failures of some of it, or of something else.
     var isNextCallAwaited = false
 

@@ -451,6 +451,7 @@ extension SyncEngineStateMachine {
             }
         }
         if case .failure(let error) = result { sendCycle!.failure = error }
+        let behindKeys = (try? result.get()).map { noteKeyWaits(in: batch, $0) } ?? [:]
         for record in batch.recordsToSave {
             let failure = cycle.batchFailures[record.recordID].map { Result<CKRecord, CKError>.failure($0) }
             switch failure ?? result.flatMap({ $0.saves[record.recordID] ?? .failure(.missingResult) }) {
@@ -461,6 +462,7 @@ extension SyncEngineStateMachine {
                 // The instance was edited while it was on its way, so that it is not yet what the server has.
                 if record.isEdited { edited.append(record.recordID) }
             case .failure(let error):
+                let error = behindKeys[record.recordID] ?? error
                 failedSaves.append(.init(record: record, error: error))
                 failed(.saveRecord(record.recordID), error)
                 uploadUsed(record.recordID, error: error)
@@ -474,6 +476,7 @@ extension SyncEngineStateMachine {
                 deletedIDs.append(id)
                 sentForWaitingSends(id)
             case .failure(let error):
+                let error = behindKeys[id] ?? error
                 failedDeletes[id] = error
                 failed(.deleteRecord(id), error)
             }

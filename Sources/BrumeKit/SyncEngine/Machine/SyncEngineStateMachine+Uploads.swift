@@ -316,6 +316,7 @@ extension SyncEngineStateMachine {
     mutating func forgetHeld(_ error: CKError) {
         for id in uploads.keys { cancelUpload(id) }
         heldBatches = []
+        keyWaits = [:]
         heldChanges = [:]
         uploadsDue = nil
         isHeldFull = false
