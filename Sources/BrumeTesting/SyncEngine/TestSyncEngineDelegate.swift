@@ -92,18 +92,19 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
 
     // MARK: An engine
 
-    /// Makes an engine on a device's private database, with this delegate, which keeps it. It goes by the clock that
+    /// Makes an engine on a database of a device, with this delegate, which keeps it. It goes by the clock that
     /// the device was given.
     ///
     /// - Parameters:
+    ///   - scope: Which of its databases: the private or the shared one.
     ///   - automaticallySync: Whether it fetches and sends by itself.
     ///   - stateSerialization: The state of an earlier engine on the device; nil: it begins anew.
     public func makeEngine(
-        on device: TestDevice, automaticallySync: Bool = true,
+        on device: TestDevice, scope: CKDatabase.Scope = .private, automaticallySync: Bool = true,
         stateSerialization: CKSyncEngine.State.Serialization? = nil
     ) -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(
-            database: device.privateCloudDatabase, stateSerialization: stateSerialization, delegate: self)
+            database: device.container.database(with: scope), stateSerialization: stateSerialization, delegate: self)
         configuration.automaticallySync = automaticallySync
         let engine = CKSyncEngine(configuration)
         state.withLock { $0.engines.append(engine) }
@@ -111,7 +112,8 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
     }
 
     /// Puts records into ``records``, and tells the engine to send them. It sends them by its schedule, or with
-    /// `sendChanges()`. Their zones are made where the engine's user has none of the name.
+    /// `sendChanges()`. In the private database their zones are made where the engine's user has none of the name; one
+    /// that the engine is to save already is saved as that says.
     public func save(_ records: [CKRecord], with engine: CKSyncEngine) {
         state.withLock { state in
             for record in records { state.records[record.recordID] = record }
@@ -120,7 +122,13 @@ public final class TestSyncEngineDelegate: CKSyncEngineDelegate {
         for zone in records.map(\.recordID.zoneID) where zone != .default && !zones.contains(zone) {
             zones.append(zone)
         }
-        engine.state.add(pendingDatabaseChanges: zones.map { .saveZone(CKRecordZone(zoneID: $0)) })
+        if engine.database.databaseScope == .private {
+            let pending = engine.state.pendingDatabaseChanges.compactMap { change in
+                if case .saveZone(let zone) = change { zone.zoneID } else { nil }
+            }
+            zones.removeAll(where: pending.contains)
+            engine.state.add(pendingDatabaseChanges: zones.map { .saveZone(CKRecordZone(zoneID: $0)) })
+        }
         engine.state.add(pendingRecordZoneChanges: records.map { .saveRecord($0.recordID) })
     }
 
