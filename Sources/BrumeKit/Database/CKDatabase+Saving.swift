@@ -143,7 +143,9 @@ extension CKDatabase {
             all.saveResults.merge(results.saveResults) { $1 }
             all.deleteResults.merge(results.deleteResults) { $1 }
         }
-        let failures = try await sendEach(of: modification.parts) { (part) throws(CKError) in
+        let failures = try await sendEach(of: modification.parts) { (whole) throws(CKError) in
+            let (part, overtaken) = try await withoutOvertakenShares(whole, core.account, options)
+            take(overtaken)
             // Before anything is encrypted: it takes no key that somebody has who goes with it.
             let goers = try await noteGoers(part, core.account, options)
             var ready = part
@@ -151,9 +153,9 @@ extension CKDatabase {
                 // What can't be encrypted is not uploaded in vain.
                 let (sealed, refused) = try await sealing(part, options, uploadsFollow: true)
                 take(refused)
-                let (whole, unsent) = try await uploadingSealed(sealed, options, progress, uploads)
+                let (uploaded, unsent) = try await uploadingSealed(sealed, options, progress, uploads)
                 take(unsent)
-                ready = whole
+                ready = uploaded
             } catch {
                 await stay(goers, core.account, options)
                 throw error

@@ -80,6 +80,14 @@ extension EncryptedZones {
         try await share(ring, WantedLinks(isEnd: true), for: account, options)
     }
 
+    /// Whether links of a ring end where it is to have these, as far as this device knows.
+    func mayEndLinks(_ ring: ZoneRingID, _ links: WantedLinks, for account: AccountBinding) async -> Bool {
+        guard let head = try? await driver.kept(ring, for: account).known?.chain.head else { return true }
+        return head.invitations.contains { link in
+            links.isEnd || (link.isForOneGuest ? !links.staying.contains(link.id) : link.isOpen != links.isOpen)
+        }
+    }
+
     /// Whether a link may open the keys of a ring by itself: this device does not know that none does.
     func mayHaveOpenLink(_ ring: ZoneRingID, for account: AccountBinding) async -> Bool {
         guard let head = try? await driver.kept(ring, for: account).known?.chain.head else { return true }
