@@ -9,7 +9,8 @@ struct KeptRing: Sendable {
     /// The zone was deleted, as far as is known: the next one of its name may have no ring yet.
     var isOver = false
     /// This device has deleted the zone. Where a server shows its ring again, those with whom it was shared would go on
-    /// reading what is saved there: nothing is encrypted with it before a person has decided.
+    /// reading what is saved there: nothing is encrypted with it before a person has decided. One that nobody else ever
+    /// had keys of is gone on with: another device of the account may have made the zone anew.
     var wasDeletedHere = false
     /// This device has asked the server to delete the zone: once that is gone, this device has done it.
     var deletionIsAsked = false

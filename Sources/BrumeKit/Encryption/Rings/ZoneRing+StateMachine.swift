@@ -96,6 +96,8 @@ struct ZoneRingStateMachine: Sendable {
         var returning: Set<String> = []
         /// Whether a link that opens the keys by itself is to go: what is shared is not for everybody any more.
         var closesLinks = false
+        /// Whether this device has kept the root of a share: what is below one may have keys that others have.
+        var knowsShares = true
         /// Whether the server is asked even where what is kept would do.
         var asksServer: Bool
         /// Whether the server was asked for the account's statements just now.

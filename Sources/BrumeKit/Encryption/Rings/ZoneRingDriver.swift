@@ -75,7 +75,7 @@ struct ZoneRingDriver: Sendable {
                     people: try await people.known(of: loaded.kept), zone: newZone ?? look.zone,
                     hasNewZoneKey: newZone != nil, wantsNewKey: look.wantsNewKey, dropped: look.dropped,
                     approved: look.approved, returning: look.returning, closesLinks: look.closesLinks,
-                    asksServer: asksServer,
+                    knowsShares: folder.hasShareRoots, asksServer: asksServer,
                     hasNewestIdentity: hasNewestIdentity,
                     encryptsAssets: account.configuration.encryptsAssets))
             guard let (outcome, ended, head) = try await self.run(machine, over: loaded.head, run) else { continue }

@@ -59,9 +59,10 @@ extension ZoneRingFailure {
             CKError.notEncrypted(
                 .keysDiffer,
                 "this device has deleted zone \(ring.zone.quotedName), and the server shows its encryption keys again; "
-                    + "nothing is encrypted with them, since those have them with whom it was shared: delete the zone "
-                    + "once more, or ask the server's operator what happened; if a backup was restored, "
-                    + "CKDatabase.acceptEncryptionKeys(of:) goes on with it, and with them")
+                    + "nothing is encrypted with them, since those have them with whom it was shared: another device of "
+                    + "this account may have made the zone anew before it heard of that, or a backup may have been "
+                    + "restored; CKDatabase.acceptEncryptionKeys(of:) goes on with the zone, and with them; else ask the "
+                    + "server's operator what happened")
         case .isPerRecord:
             CKError(
                 .invalidArguments,

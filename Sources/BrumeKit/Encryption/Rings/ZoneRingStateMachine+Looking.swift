@@ -72,11 +72,14 @@ extension ZoneRingStateMachine {
             }
             let meeting = try known.meet(shown, statements: statements)
             kept.known = known
+            let wasOver = kept.isOver || kept.wasDeletedHere
             if kept.wasDeletedHere {
-                guard case .accept = start.goal else { return makesEntries ? fail(.wasDeleted) : finish(known) }
+                let isDecided = if case .accept = start.goal { true } else { false }
+                guard isDecided || isOfOwnerAlone(known) else {
+                    return makesEntries ? fail(.wasDeleted) : finish(known)
+                }
                 kept.wasDeletedHere = false
             }
-            let wasOver = kept.isOver
             kept.isOver = false
             switch meeting {
             case .same: return wasOver ? keep(.proceed) : proceed()
@@ -108,6 +111,15 @@ extension ZoneRingStateMachine {
             }
             return fail(error == .newer ? .newer : .malformed("the zone's ring has an entry that breaks its rules"))
         }
+    }
+
+    /// Whether nobody but the account has ever had keys of a ring, or of what may be below it: then nobody else reads
+    /// what is saved in a zone that this device has deleted, and another one of the account's has made anew before it
+    /// heard of that.
+    private func isOfOwnerAlone(_ ring: KnownRing) -> Bool {
+        let entries = ([ring.chain] + ring.endedBranches).flatMap(\.entries)
+        return isOwn && !start.knowsShares
+            && entries.allSatisfy { $0.entry.members.count == 1 && $0.entry.invitations.isEmpty }
     }
 
     /// Takes a ring that was not known.
