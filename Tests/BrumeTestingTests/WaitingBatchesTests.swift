@@ -1,31 +1,26 @@
 import BrumeTesting
 import CloudKit
-import Synchronization
 import Testing
 
 /// An engine on a device that has no keys yet.
 @Suite("An engine's changes behind a record that waits for keys", .timeLimit(.minutes(2)))
 struct WaitingBatchesTests {
     /// Gives all pending changes in one batch.
-    private final class Delegate: CKSyncEngineDelegate {
+    private actor Delegate: CKSyncEngineDelegate {
         private let records: [CKRecord.ID: CKRecord]
         private let isAtomic: Bool
-        private let failures = Mutex<[String: CKError]>([:])
+        /// The last failure of each record's save, by the record's name.
+        private(set) var failed: [String: CKError] = [:]
 
         init(_ records: [CKRecord], isAtomic: Bool) {
             self.records = Dictionary(uniqueKeysWithValues: records.map { ($0.recordID, $0) })
             self.isAtomic = isAtomic
         }
 
-        /// The last failure of each record's save, by the record's name.
-        var failed: [String: CKError] { failures.withLock { $0 } }
-
         func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
             guard case .sentRecordZoneChanges(let sent) = event else { return }
-            failures.withLock { failures in
-                for failure in sent.failedRecordSaves { failures[failure.record.recordID.recordName] = failure.error }
-                for record in sent.savedRecords { failures[record.recordID.recordName] = nil }
-            }
+            for failure in sent.failedRecordSaves { failed[failure.record.recordID.recordName] = failure.error }
+            for record in sent.savedRecords { failed[record.recordID.recordName] = nil }
         }
 
         func nextRecordZoneChangeBatch(
@@ -33,7 +28,7 @@ struct WaitingBatchesTests {
         ) async -> CKSyncEngine.RecordZoneChangeBatch? {
             var batch = await CKSyncEngine.RecordZoneChangeBatch(
                 pendingChanges: syncEngine.state.pendingRecordZoneChanges
-            ) { self.records[$0] }
+            ) { [records] in records[$0] }
             batch?.atomicByZone = isAtomic
             return batch
         }
@@ -77,13 +72,14 @@ struct WaitingBatchesTests {
             for _ in 0..<2 { await #expect(throws: CKError.self) { try await engine.sendChanges() } }
             let isFree = (tie == .neighbour || tie == .reference) && !isAtomic
             #expect(engine.state.pendingRecordZoneChanges.count == (isFree ? 1 : records.count))
-            #expect(delegate.failed.count == (isFree ? 1 : records.count))
-            for (name, error) in delegate.failed {
+            #expect(await delegate.failed.count == (isFree ? 1 : records.count))
+            for (name, error) in await delegate.failed {
                 #expect(error.encryptionProblem == .deviceHasNoKeys, "\(name): \(error)")
             }
             try await ada.letIn(laptop)
             try await engine.sendChanges()
-            #expect(engine.state.pendingRecordZoneChanges.isEmpty && delegate.failed.isEmpty)
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(await delegate.failed.isEmpty)
             for record in records { _ = try await ada.privateCloudDatabase.record(for: record.recordID) }
         }
     }

@@ -38,6 +38,9 @@ struct SecurityPageTests {
         "O": [
             "Tests/BrumeTestingTests/EncryptedPlacesTests.swift", "Tests/BrumeTestingTests/ClosedFieldsTests.swift",
         ],
+        "B": ["Tests/BrumeTestingTests/TakenNamesTests.swift"],
+        "K": ["Tests/BrumeKitTests/Encryption/RingLateEntryTests.swift"],
+        "X": ["Tests/BrumeTestingTests/RevivedZonesTests.swift"],
         "U": ["Tests/BrumeKitTests/Encryption/RingGuestTests+Approval.swift"],
     ]
 

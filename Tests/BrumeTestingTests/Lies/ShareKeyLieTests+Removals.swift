@@ -81,6 +81,11 @@ extension ShareKeyLieTests {
             prefix.remove()
             let third = try again.relaunched()
             try await share.isSavedAtOnce(by: third)
+            // She came behind what the device had seen, by keys that the new code has replaced: a person decides.
+            try await share.isClosed("later", by: share.eve)
+            let database = third.privateCloudDatabase
+            for person in try await database.encryptionPeople(of: share.id("item", for: share.ada).zoneID)
+            where person.isWaiting { try await database.giveEncryptionKeys(to: person) }
             try await share.isRead("later", by: share.eve)
         }
     }

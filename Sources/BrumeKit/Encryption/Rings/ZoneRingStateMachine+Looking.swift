@@ -70,8 +70,10 @@ extension ZoneRingStateMachine {
             guard var known = kept.known, known.chain.head.ring == ring, isOfOwner(known) else {
                 return take(try KnownRing(shown, of: ring, statements: statements))
             }
+            let former = known.chain
             let meeting = try known.meet(shown, statements: statements)
             kept.known = known
+            if meeting == .extended { doubtLateMembers(of: known.chain, behind: former) }
             let wasOver = kept.isOver || kept.wasDeletedHere
             if kept.wasDeletedHere {
                 let isDecided = if case .accept = start.goal { true } else { false }
@@ -111,6 +113,22 @@ extension ZoneRingStateMachine {
             }
             return fail(error == .newer ? .newer : .malformed("the zone's ring has an entry that breaks its rules"))
         }
+    }
+
+    /// Has those go whom entries that this device has not seen before have let in, or given more rights, with keys of
+    /// the account's that were replaced: a device that was removed has those, and a server may show what it makes now
+    /// as if it had been there before. Whom an honest device let in asks for the keys again.
+    private mutating func doubtLateMembers(of chain: RingChain, behind former: RingChain) {
+        guard isOwn, ownersStatement(chain.head)?.hasNewestKeys == false else { return }
+        let late = chain.entries.dropFirst(former.entries.count).map(\.entry).filter { $0.author.hasBytes(of: user) }
+        let doubtful = chain.head.members.filter { member in
+            let known = former.head.member(named: member.user)
+            return member.role != .owner && known?.role != member.role
+                && late.contains { $0.member(named: member.user) != nil }
+        }
+        if doubtful.isEmpty { return }
+        let users = doubtful.map(\.user).sorted().prefix(KeyLimits.ringStayingMax)
+        kept.note(PendingRemoval(id: .random(in: 0 ... .max), users: .going(Set(users))))
     }
 
     /// Whether nobody but the account has ever had keys of a ring, or of what may be below it: then nobody else reads
