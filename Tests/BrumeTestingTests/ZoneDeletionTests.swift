@@ -31,6 +31,32 @@ struct ZoneDeletionTests {
         }
     }
 
+    @Test("are told with their reason to an engine that has sent to them, and never fetched", arguments: [0, 1, 2])
+    func sentOnly(number: Int) async throws {
+        let reason = [Reason.deleted, .purged, .encryptedDataReset][number]
+        try await TestServer.run { server in
+            let phone = try server.device(of: "ada", clock: TestClock())
+            let delegate = TestSyncEngineDelegate()
+            let engine = delegate.makeEngine(on: phone, automaticallySync: false)
+            delegate.save([note("n")], with: engine)
+            try await engine.sendChanges()
+            try await server.deleteZones([notes.zoneID], of: "ada", reason: reason)
+            // While the server can't say why, nothing is told.
+            server.script.fail(.fetchZones, with: .zoneBusy, retryAfterSeconds: 60, times: .max)
+            await #expect(throws: CKError.self) { try await engine.fetchChanges() }
+            server.script.removeAll()
+            func told() -> [CKDatabase.DatabaseChange.Deletion] {
+                delegate.events.flatMap { event -> [CKDatabase.DatabaseChange.Deletion] in
+                    if case .fetchedDatabaseChanges(let changes) = event { changes.deletions } else { [] }
+                }
+            }
+            #expect(told() == [])
+            try await engine.fetchChanges()
+            try await engine.fetchChanges()
+            #expect(told() == [.init(zoneID: notes.zoneID, reason: reason)])
+        }
+    }
+
     @Test("are told with their reason, once and first, when another has their name by then", arguments: [0, 1, 2])
     func madeAgain(number: Int) async throws {
         let reason = [Reason.deleted, .purged, .encryptedDataReset][number]

@@ -37,6 +37,8 @@ extension SyncEngineDriver {
                         modifications: page.records.map { CKDatabase.RecordZoneChange.Modification(record: $0) },
                         deletions: page.deletions, token: page.changeToken, moreComing: page.moreComing)
                 })
+        case .deletionReasons(let zoneIDs):
+            return .deletionReasons(await result { try await deletionReasons(of: zoneIDs, database) })
         case .firstFetchTokens(let zoneIDs):
             return .firstFetchTokens(
                 await result {
@@ -49,6 +51,22 @@ extension SyncEngineDriver {
         case .modifyZones(let saves, let deletions): return .modifyZones(await modify(saves, deletions, database))
         case .modifyRecords(let batch): return .modifyRecords(await modify(batch, database))
         }
+    }
+
+    /// Why zones are gone, of which an answer says that.
+    private func deletionReasons(
+        of zoneIDs: [CKRecordZone.ID], _ database: CKDatabase
+    ) async throws -> [CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason] {
+        var reasons: [CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason] = [:]
+        for part in zoneIDs.inParts(of: Limits.itemsPerRequest) {
+            for (id, result) in try await database.recordZones(for: part, database.callOptions) {
+                guard case .failure(let error as CKError) = result else { continue }
+                if error.isTransient { throw error }
+                if error.code == .userDeletedZone { reasons[id] = .purged }
+                if error.userInfo[CKErrorUserDidResetEncryptedDataKey] != nil { reasons[id] = .encryptedDataReset }
+            }
+        }
+        return reasons
     }
 
     /// Uploads files of a record of a zone, to the database of the account that the record is of.

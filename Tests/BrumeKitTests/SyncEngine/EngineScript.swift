@@ -232,6 +232,7 @@ final class EngineScript {
         case .subscription: .subscription(.success(()))
         case .databaseChanges: databasePage([], token: "d")
         case .zoneChanges: zonePage([], token: "z")
+        case .deletionReasons: .deletionReasons(.success([:]))
         case .firstFetchTokens(let zones):
             .firstFetchTokens(
                 .success(Dictionary(uniqueKeysWithValues: zones.map { ($0, withToken($0).firstFetchToken!) })))
@@ -324,6 +325,7 @@ final class EngineScript {
         case .subscription: "subscription"
         case .databaseChanges(let token): "databaseChanges(\(text(token)))"
         case .zoneChanges(let zone, let token): "zoneChanges(\(zone.zoneName), \(text(token)))"
+        case .deletionReasons(let zones): "deletionReasons(\(zones.map(\.zoneName)))"
         case .firstFetchTokens(let zones): "firstFetchTokens(\(zones.map(\.zoneName)))"
         case .modifyZones(let saves, let deletions):
             "modifyZones(\(saves.map(\.zoneID.zoneName)), \(deletions.map(\.zoneName)))"

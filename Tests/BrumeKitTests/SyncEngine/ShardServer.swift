@@ -166,6 +166,7 @@ final class ShardServer: WorldServer, @unchecked Sendable {
             return .databaseChanges(databaseChanges(device, since: token, pageSize: pageSize))
         case .zoneChanges(let id, let token):
             return .zoneChanges(zoneChanges(device, id, since: token, pageSize: pageSize))
+        case .deletionReasons: return .deletionReasons(.success([:]))
         case .firstFetchTokens(let ids):
             return .firstFetchTokens(
                 call(

@@ -261,6 +261,7 @@ final class ModelServer: WorldServer {
                             .init(recordID: CKRecord.ID(recordName: $0.name, zoneID: id), recordType: "Note")
                         },
                         token: EngineScript.token("\(zone.incarnation):\(end)"), moreComing: more)))
+        case .deletionReasons: return .deletionReasons(.success([:]))
         case .firstFetchTokens(let ids):
             var tokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
             for id in ids { tokens[id] = firstFetchToken(of: id) }

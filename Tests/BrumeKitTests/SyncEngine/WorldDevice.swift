@@ -282,6 +282,7 @@ final class WorldDevice {
         case .subscription: .subscription(.failure(error))
         case .databaseChanges: .databaseChanges(.failure(error))
         case .zoneChanges: .zoneChanges(.failure(error))
+        case .deletionReasons: .deletionReasons(.failure(error))
         case .firstFetchTokens: .firstFetchTokens(.failure(error))
         case .modifyZones: .modifyZones(.failure(error))
         case .assetFiles: .assetFiles([:])

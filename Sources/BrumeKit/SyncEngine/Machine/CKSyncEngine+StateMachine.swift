@@ -276,6 +276,7 @@ package struct SyncEngineStateMachine: Sendable {
             }
         case .databaseChanges(let result): databaseChangesFetched(result, now: now)
         case .zoneChanges(let result): zoneChangesFetched(result, now: now)
+        case .deletionReasons(let result): deletionReasonsFetched(result, now: now)
         case .firstFetchTokens(let result): firstFetchTokensFetched(result, now: now)
         case .assetFiles(let files): assetFilesFound(files)
         case .modifyZones(let result): zonesModified(result, now: now)

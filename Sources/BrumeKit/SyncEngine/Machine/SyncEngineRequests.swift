@@ -6,6 +6,8 @@ package enum SyncEngineRequest: Sendable {
     case subscription
     case databaseChanges(since: CKServerChangeToken?)
     case zoneChanges(CKRecordZone.ID, since: CKServerChangeToken?)
+    /// Why zones are gone that no page of changes says that of.
+    case deletionReasons([CKRecordZone.ID])
     /// Tokens of zones from which a first fetch goes on.
     case firstFetchTokens([CKRecordZone.ID])
     case modifyZones(saving: [CKRecordZone], deleting: [CKRecordZone.ID])
@@ -21,6 +23,8 @@ package enum SyncEngineAnswer: Sendable {
     case subscription(Result<Void, CKError>)
     case databaseChanges(Result<DatabasePage, CKError>)
     case zoneChanges(Result<ZonePage, CKError>)
+    /// Those that are not just ``CKDatabase/DatabaseChange/Deletion/Reason/deleted``.
+    case deletionReasons(Result<[CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason], CKError>)
     /// The tokens by zone; a zone that does not exist has none.
     case firstFetchTokens(Result<[CKRecordZone.ID: CKServerChangeToken], CKError>)
     case modifyZones(Result<ZoneResults, CKError>)

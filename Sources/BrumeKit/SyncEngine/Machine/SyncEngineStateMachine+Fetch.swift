@@ -36,6 +36,9 @@ extension SyncEngineStateMachine {
         /// How often the engine had heard of changes to the database when it asked for them last, and whether the
         /// answer held all.
         var pushesAtRequest: UInt64 = 0
+        /// The last page of a fetch from the start, which waits until it is known why zones are gone.
+        var lastPage: SyncEngineAnswer.DatabasePage?
+        var deletionReasons: [CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason]?
         var hasAllZones = false
 
         var isBegun: Bool {
@@ -164,6 +167,9 @@ extension SyncEngineStateMachine {
         case .failure(let error):
             fetchCycle!.failure = error
             fetchCycle!.phase = .end
+        case .success(let page) where fetchCycle!.deletionReasons == nil && !zonesMissing(behind: page).isEmpty:
+            fetchCycle!.lastPage = page
+            request(.deletionReasons(zonesMissing(behind: page)))
         case .success(let page):
             // The delegate knows of deletions that this device sent itself. Whatever it holds of such a zone belongs to
             // the zone that was made after it.
