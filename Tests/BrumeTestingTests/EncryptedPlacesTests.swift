@@ -49,6 +49,40 @@ struct EncryptedPlacesTests {
         return record
     }
 
+    // MARK: Shares
+
+    @Test("is in no share itself, where nothing stays of what was set and taken back") func inShare() async throws {
+        try await scene([]) { _, ada, _, _ in
+            let database = ada.privateCloudDatabase
+            let reference = try #require(try await seen("root", notes.zoneID, database).share)
+            let share = try #require(try await database.record(for: reference.recordID) as? CKShare)
+            share.encryptedValues["secret"] = "s"
+            #expect(await errorOfSaving(share, in: database)?.code == .invalidArguments)
+            share.encryptedValues["secret"] = nil
+            share[CKShare.SystemFieldKey.title] = "Title"
+            try await save([share], in: database)
+        }
+    }
+
+    @Test("is shared with all of a zone that is one tree, also by a device that has looked at nothing in it yet")
+    func perZone() async throws {
+        try await TestServer.run { server in
+            let (ada, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
+            let zone = CKRecordZone(zoneID: notes.zoneID)
+            zone.encryptionScope = .perZone
+            _ = try await ada.privateCloudDatabase.save(zone)
+            try await save([page("root", "r")], in: ada.privateCloudDatabase)
+            try await ada.letIn(laptop)
+            let root = page("root", nil)
+            let share = CKShare(rootRecord: root)
+            let results = try await laptop.privateCloudDatabase.modifyRecords(
+                saving: [root, share], deleting: [], savePolicy: .changedKeys)
+            let error = await failure { try results.saveResults[share.recordID]?.get() }
+            #expect(error?.code == .invalidArguments, "\(String(describing: error))")
+            try await save([CKShare(recordZoneID: notes.zoneID)], in: laptop.privateCloudDatabase)
+        }
+    }
+
     // MARK: Instances that do not know the parent
 
     @Test(

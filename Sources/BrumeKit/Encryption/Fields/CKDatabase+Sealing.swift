@@ -17,7 +17,7 @@ extension CKDatabase {
         _ part: RecordModification.Part, _ options: CallOptions, isStale: Bool = false, uploadsFollow: Bool = false
     ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         let account = core.account
-        let (part, refused) = await withoutSharesOfRecords(part, account)
+        let (part, refused) = try await withoutSharesOfRecords(part, account, options)
         var failures: [CKRecord.ID: CKError] = [:]
         var zones = part.zones
         for index in zones.indices {
@@ -79,11 +79,13 @@ extension CKDatabase {
 
     /// The part without shares of records in zones that are one tree: who has a record's key has that of all.
     private func withoutSharesOfRecords(
-        _ part: RecordModification.Part, _ account: AccountBinding
-    ) async -> (RecordModification.Part, unsent: RecordModificationResults) {
+        _ part: RecordModification.Part, _ account: AccountBinding, _ options: CallOptions
+    ) async throws(CKError) -> (RecordModification.Part, unsent: RecordModificationResults) {
         guard databaseScope == .private else { return (part, ([:], [:])) }
         var failures: [CKRecord.ID: CKError] = [:]
         for zone in part.zones where zone.saves.contains(where: { $0.record is CKShare }) {
+            // A device that was let in a moment ago has looked at no zone yet.
+            _ = try await hasKeys(of: zone.id, account, options)
             guard await account.encryptedZones.isPerZone(zone.id.zoneName, for: account) else { continue }
             for outgoing in zone.saves where outgoing.record is CKShare {
                 let id = outgoing.record.recordID
@@ -112,7 +114,9 @@ extension CKDatabase {
         var failures: [CKRecord.ID: CKError] = [:]
         for outgoing in places.map({ zone.saves[$0] }) where outgoing.record is CKShare {
             let id = outgoing.record.recordID
-            if outgoing.sent.encrypted.sentKeys(policy).isEmpty { continue }
+            // What was set and taken back never left the device.
+            let sent = outgoing.sent.encrypted
+            if sent.sentKeys(policy).allSatisfy({ sent.values[$0] == nil }) { continue }
             failures[id] = CKError(.invalidArguments, message: "\(id) can't be saved: a share has no encrypted values")
         }
         var places = places.filter { !(zone.saves[$0].record is CKShare) }
