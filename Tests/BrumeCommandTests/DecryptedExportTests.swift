@@ -90,6 +90,11 @@ struct DecryptedExportTests {
             #expect(Set(["root", "child", "a grandchild"].map { headers[$0] }).count == 1)
             #expect(headers["root"] != headers["all \"kinds\" / 100 %"])
         }
+        // One that was left closed opens with its own keys alone.
+        expectDone(try source.run("zones", "delete", "Diary", account: "b"))
+        let refused = try source.run("import", closed, "--format", "brume", account: "b")
+        #expect(refused.status != 0)
+        #expect(refused.errors.contains("a file that was made with brume export --decrypt"), "\(refused.errors)")
     }
 
     @Test("come into a zone of the same scope, whose files are encrypted also where the export does not say so")

@@ -27,7 +27,7 @@ enum ImportCommand {
             (see brume records save --help). A column that carries none is looked at whole before anything is saved: if all of \
             its values are whole numbers, numbers, dates in ISO 8601 or true and false, it is of that type, and the command says \
             so. What begins with zeros (007, a postcode), what is too large for 64 bits, and the --name-field stay text; \
-            empty cells are no values.
+            empty cells are no values. No column is encrypted: brume records save --encrypted is for that.
             """,
             """
             JSON is an array of objects, or an object a line; numbers that are written whole are 64-bit integers.

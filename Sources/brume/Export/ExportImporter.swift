@@ -274,7 +274,14 @@ struct ExportImporter {
         }
     }
 
-    private mutating func note(_ line: Int, _ name: String, _ error: ServiceError) { note(line, name, error.message) }
+    private mutating func note(_ line: Int, _ name: String, _ error: ServiceError) {
+        let isOfOtherKeys = error.detail == .keysChanged
+        note(line, name, isOfOtherKeys ? Self.isOfOtherKeys : error.message)
+    }
+
+    private static let isOfOtherKeys =
+        "what is encrypted in it has other keys than the zone has now, and is imported from a file that was made with "
+        + "brume export --decrypt"
 
     private mutating func note(_ line: Int, _ name: String, _ message: String) {
         failureCount += 1

@@ -16,11 +16,12 @@ extension CommandError {
         ("CKDatabase.giveEncryptionKeys(to:)", "brume key give"),
         ("CKDatabase.reencryptRecords(in:)", "brume key reencrypt ZONE"),
         ("CKContainer.trust(_:)", "brume key compare"),
+        ("set it with encryptedValues", "set it with brume records save --encrypted"),
+        ("set it without encryptedValues", "set it without --encrypted"),
     ]
 
     /// A sentence of the SDK with the names of commands in the place of calls.
     static func namingCommands(_ sentence: String) -> String {
-        guard sentence.contains("CKContainer.") || sentence.contains("CKDatabase.") else { return sentence }
-        return commands.reduce(sentence) { $0.replacing($1.0, with: $1.1) }
+        commands.reduce(sentence) { $0.replacing($1.0, with: $1.1) }
     }
 }

@@ -7,8 +7,8 @@ extension SyncEngineStateMachine {
         return state.unconfirmedZones.list.filter { state.zoneTokens[$0] != nil && !seen.contains($0) }
     }
 
-    /// An app deletes its copy of what was deleted, and uploads it again where the encrypted data were reset: it is told
-    /// nothing before the server has said which it was.
+    /// An app deletes its copy of what was deleted, and uploads it again where the encrypted data were reset: it is
+    /// told nothing before the server has said which it was.
     mutating func deletionReasonsFetched(
         _ result: Result<[CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason], CKError>, now: UInt64
     ) {
