@@ -94,6 +94,19 @@ struct TakenNamesTests {
         }
     }
 
+    @Test("nor in a request of its own, by an app that was started again and has encrypted nothing yet")
+    func folderAfterRestart() async throws {
+        try await scene { scene in
+            try await scene.take("folder")
+            let database = try scene.ada.relaunched().privateCloudDatabase
+            let folder = page("folder", nil)
+            #expect(await errorOfSaving(folder, in: database)?.code == .serverRecordChanged)
+            let diary = below(page("diary", "private words"), folder.recordID)
+            #expect(await errorOfSaving(diary, in: database)?.encryptionProblem == .placeIsUnproven)
+            #expect(await scene.secret("diary") == nil)
+        }
+    }
+
     @Test("nor by an engine, which goes on once the app has merged the folder") func engine() async throws {
         try await scene { scene in
             try await scene.take("folder")

@@ -270,7 +270,7 @@ extension CKDatabase {
         // What can't be opened was saved all the same.
         let shown = part.shownRecords(answers)
         let opener = try? await opener(for: shown.saved + shown.inTheWay, isShown: false, account, options)
-        learn(shown, in: part.zones, account)
+        await learn(shown, in: part.zones, account, options)
         let results = try part.results(answers, context: account.answerContext, opener: opener)
         for zone in part.zones { learnTrees(ofSaved: zone, results, account) }
         learn(gone: part.idsGone(results), account)

@@ -23,11 +23,15 @@ extension CKDatabase {
     /// Remembers what an answer to saves shows: what was saved is where the app gets to see it. What stands in the way
     /// of a save is not yet: the app may look at nothing but the error's code.
     func learn(
-        _ shown: RecordModification.ShownRecords, in zones: [OutgoingZone], _ account: AccountBinding
-    ) {
+        _ shown: RecordModification.ShownRecords, in zones: [OutgoingZone], _ account: AccountBinding,
+        _ options: CallOptions
+    ) async {
         learn(shown.saved, account)
         learn(shown.inTheWay, isShown: false, account)
-        for zone in zones where account.encryptedZones.isInUse(zone.id.ringID) {
+        if shown.inTheWay.isEmpty || databaseScope != .private { return }
+        // Keys may be used for the first time below a record that was in the way before.
+        guard (try? await account.keyFolders.folder(of: account, options).isMade) == true else { return }
+        for zone in zones {
             let new = Set(zone.saves.filter { $0.sent.version == nil && !$0.isEncryptedAnew }.map(\.name))
             let taken = shown.inTheWay.filter { $0.zoneID == zone.id }.map(\.record.system.name).filter(new.contains)
             if taken.isEmpty { continue }
