@@ -45,6 +45,15 @@ struct BackupCommandTests {
         let restore = try run("restore", backup, "--data", restored)
         #expect(restore.status == 0, "\(restore.errors)")
         #expect(try run("restore", backup, "--data", restored).status == ExitCode.conflict.rawValue)
+        // A server, or another restore, may have begun on a folder that was empty when it was looked at.
+        let taken = folder.path + "/taken"
+        try FileSystem.makeDirectoryTree(taken, permissions: 0o700)
+        let lock = try DirectoryLock(directory: taken)
+        let refused = try run("restore", backup, "--data", taken)
+        #expect(refused.status == ExitCode.conflict.rawValue && refused.errors.contains("another process uses"))
+        #expect(try FileSystem.list(taken) == ["lock"])
+        lock.release()
+        #expect(try run("restore", backup, "--data", taken).status == 0)
         let second = try ServerProcess.dev(folder: folder, arguments: ["--data", restored])
         #expect(try second.run("records", "get", "Notes", "before-1", "before-2").status == 0)
         #expect(try second.run("records", "get", "Notes", "after").status == ExitCode.notFound.rawValue)

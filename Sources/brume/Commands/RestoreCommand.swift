@@ -43,10 +43,7 @@ enum RestoreCommand {
         }
         let lock = FileSystem.isDirectory(backup) ? try FolderCopier.lock(backup) : nil
         defer { lock?.release() }
-        if FileSystem.exists(folder), try !FileSystem.list(folder).isEmpty {
-            throw CommandError(
-                .conflict, "\(folder) is not empty", hint: "name a folder that is empty or does not exist")
-        }
+        try RestoreTarget.check(folder)
         let source = try FolderCopier.verify(backup, title: "verify")
         if let problem = source.verification.assets.problems.first, !invocation.isOn("accept-loss") {
             throw CommandError(
@@ -57,8 +54,10 @@ enum RestoreCommand {
                     """)
         }
         let copier = try FolderCopier(of: source.disk, named: backup, .idle)
+        let target = try RestoreTarget(folder)
+        defer { target.release() }
         let verification = try copier.copy(
-            into: folder, assetsAt: invocation.text("assets").map(FolderCopier.path), title: "restore")
+            into: target, assetsAt: invocation.text("assets").map(FolderCopier.path), title: "restore")
         try note(backup, in: folder)
         return copier.report(verification, at: folder, invocation)
     }

@@ -68,28 +68,21 @@ struct FolderCopier {
     /// Fills a folder that is empty or missing, for a server.
     ///
     /// - Parameter assetsPath: The folder that the assets are put into; nil for the data folder.
-    func copy(into folder: String, assetsAt assetsPath: String? = nil, title: String) throws -> Verification {
-        let isNew = !FileSystem.exists(folder)
+    func copy(into target: RestoreTarget, assetsAt assetsPath: String? = nil, title: String) throws -> Verification {
+        let folder = target.folder
         var assets: AssetsFolder?
         defer { assets?.release() }
         do {
-            if let assetsPath {
-                try Self.make(folder)
-                assets = try AssetsFolder.make(for: folder, at: assetsPath)
-            }
+            if let assetsPath { assets = try AssetsFolder.make(for: folder, at: assetsPath) }
             return try fill(folder, assets, epoch: UInt32.random(in: 1 ... .max), title: title)
         } catch {
             assets?.removeMade()
-            // The folder was empty before.
-            for name in (try? FileSystem.list(folder)) ?? [] {
-                try? FileManager.default.removeItem(atPath: folder + "/" + name)
-            }
-            if isNew { try? FileSystem.removeDirectory(folder) }
+            target.empty()
             throw error
         }
     }
 
-    private static func make(_ folder: String) throws(CommandError) {
+    static func make(_ folder: String) throws(CommandError) {
         do throws(SystemError) {
             try FileSystem.makeDurableDirectory(folder)
         } catch {
