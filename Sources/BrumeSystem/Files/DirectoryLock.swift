@@ -8,11 +8,25 @@ package final class DirectoryLock: Sendable {
 
     /// - Throws: `isExisting` when another process (or another lock in this one) holds it.
     package init(directory: String) throws(SystemError) {
-        file = try File(path: directory + "/lock", mode: .readWriteRegular)
+        file = try Self.file(directory)
         guard try file.tryLock() else {
             throw SystemError(
                 call: "flock", errno: EEXIST, context: file.path,
                 message: "another process uses this folder; stop it first or choose another folder")
+        }
+    }
+
+    /// What root makes belongs to the folder's owner, whose server could not open it otherwise. What was there may be
+    /// another name of any file, and stays whose it is.
+    private static func file(_ directory: String) throws(SystemError) -> File {
+        let path = directory + "/lock"
+        do throws(SystemError) {
+            let file = try File(path: path, mode: .createExclusively, permissions: 0o600)
+            if geteuid() == 0 { try file.giveToOwner(of: directory) }
+            return file
+        } catch {
+            guard error.isExisting else { throw error }
+            return try File(path: path, mode: .readWriteRegular)
         }
     }
 

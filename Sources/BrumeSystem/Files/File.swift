@@ -11,7 +11,7 @@ package final class File: Sendable {
         case read
         /// The file must exist and be a regular file. Opening never waits, as it would for a pipe without a writer.
         case readRegular
-        /// Must exist.
+        /// Must exist, and be no link, which might lead anywhere.
         case write
         /// Made when it does not exist.
         case readWrite
@@ -31,7 +31,7 @@ package final class File: Sendable {
             switch mode {
             case .read: O_RDONLY
             case .readRegular: O_RDONLY | O_NONBLOCK | O_NOCTTY
-            case .write: O_RDWR
+            case .write: O_RDWR | O_NOFOLLOW
             case .readWrite: O_RDWR | O_CREAT
             case .readWriteRegular: O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
             case .createExclusively: O_RDWR | O_CREAT | O_EXCL
@@ -125,6 +125,13 @@ package final class File: Sendable {
     /// Makes content and metadata durable. The same holds after a failure.
     package func sync() throws(SystemError) {
         try SystemCall.run("fsync", path) { fsync(fd) }
+    }
+
+    /// Makes it the folder's owner's, and of its group. For root alone.
+    package func giveToOwner(of directory: String) throws(SystemError) {
+        var status = stat()
+        try SystemCall.run("stat", directory) { stat(directory, &status) }
+        try SystemCall.run("fchown", path) { fchown(fd, status.st_uid, status.st_gid) }
     }
 
     package func truncate(to size: Int) throws(SystemError) {

@@ -92,6 +92,7 @@ enum VerifyCommand {
             throw CommandError(
                 .notFound, "\(folder) is no folder", hint: "a backup is not changed: restore another one")
         }
+        try Operator.checkOwner(of: folder)
         guard let lock = try lock(folder) else { throw CommandError(.failed, "\(folder) can't be written") }
         defer { lock.release() }
         if let path = invocation.text("assets"), invocation.flags.contains("assets") {
