@@ -19,11 +19,18 @@ final class FolderAuditLog: AuditLog {
     init(
         on disk: any Disk, log: Log, nowMilliseconds: @escaping @Sendable () -> Int64, failStop: FailStop?
     ) throws(StoreError) {
+        let found: AuditWriter
         do throws(DiskError) {
-            writer = Lock(try AuditWriter(on: disk))
+            found = try AuditWriter(on: disk)
         } catch {
             throw .disk(error)
         }
+        // What commands have done while no server ran is in no log but this.
+        if found.lastNumber > 0 {
+            log.info(
+                "audit log", [("audit", String(found.lastNumber)), ("hash", found.lastHash.hexadecimal)])
+        }
+        writer = Lock(found)
         (self.log, self.nowMilliseconds, self.failStop) = (log, nowMilliseconds, failStop)
     }
 

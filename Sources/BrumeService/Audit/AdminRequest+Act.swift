@@ -8,8 +8,9 @@ extension AdminRequest {
         let place = "\(container) \(environment)"
         return switch self {
         case .addAccount(let name, _, _): OperatorAct("account.add", name)
-        // A list comes in pages, and is one act.
-        case .listAccounts(let name): name.isEmpty ? OperatorAct("account.list", isLook: true) : nil
+        // A list comes in pages. Whoever asks for a later one alone sees accounts as well.
+        case .listAccounts(let name):
+            OperatorAct("account.list", name.isEmpty ? "" : "behind \(name)", isLook: true)
         case .removeAccount(let name, deletesData: true): OperatorAct("account.remove-with-data", name)
         case .removeAccount(let name, deletesData: false): OperatorAct("account.remove", name)
         case .createToken(let name): OperatorAct("token.create", name)
@@ -27,7 +28,8 @@ extension AdminRequest {
             OperatorAct("role.add", "\(role) of \(place): \(account)")
         case .setRoleMember(let role, let account, isMember: false):
             OperatorAct("role.remove", "\(role) of \(place): \(account)")
-        case .importSchema(_, validatesOnly: true), .exportSchema, .listContainers, .listRoleMembers, .figures: nil
+        case .listRoleMembers: OperatorAct("role.list", place, isLook: true)
+        case .importSchema(_, validatesOnly: true), .exportSchema, .listContainers, .figures: nil
         }
     }
 }

@@ -32,13 +32,20 @@ package struct AuditVerification: Sendable {
     private var hasBegun = false
 
     /// - Parameters:
+    ///   - limits: How much is kept: the oldest files go where there are as many as these say, and are missed where
+    ///     there are fewer.
     ///   - hash: The hash that the last line once had, as was noted elsewhere.
     ///   - visit: Called with each entry that can be read, and the hash of its line.
     package init(
-        of disk: any Disk, expecting hash: [UInt8]? = nil,
+        of disk: any Disk, limits: AuditLimits = AuditLimits(), expecting hash: [UInt8]? = nil,
         visit: (AuditEntry, _ hash: [UInt8]) -> Void = { _, _ in }
     ) throws(DiskError) {
-        for (first, path) in try AuditFile.list(on: disk) {
+        let files = try AuditFile.list(on: disk)
+        // A crash may have come between the removal of a file without entries and the making of another one.
+        if let (first, path) = files.first, first > 1, files.count < limits.files - 1 {
+            note(path, 1, "entries are missing: the first one has the number \(first), and the log is not full")
+        }
+        for (first, path) in files {
             let lines: AuditLines
             do throws(DiskError) {
                 lines = try AuditLines(path, on: disk)
