@@ -8,11 +8,12 @@ struct LogTests {
     func escapes() {
         let lines = Lines()
         let log = lines.log(minimum: .info)
-        log.info("hello", [("a", "\u{9B}31m\u{85}\u{7F}\n\u{1B}"), ("b", "\\u{a}\""), ("c", "\u{A0}ü")])
+        log.info(
+            "hello", [("a", "\u{9B}31m\u{85}\u{7F}\n\u{1B}"), ("b", "\\u{a}\""), ("c", "\u{A0}ü\u{2028}\u{202E}")])
         let line = lines.all[0]
         #expect(
             line.hasSuffix(
-                "info hello a=\\u{9b}31m\\u{85}\\u{7f}\\u{a}\\u{1b} b=\\u{5c}u{a}\\u{22} c=\u{A0}ü"))
+                "info hello a=\\u{9b}31m\\u{85}\\u{7f}\\u{a}\\u{1b} b=\\u{5c}u{a}\\u{22} c=\u{A0}ü\\u{2028}\\u{202e}"))
     }
 
     @Test("are objects of JSON where that is asked for, with nothing from outside that is none")

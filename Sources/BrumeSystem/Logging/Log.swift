@@ -96,7 +96,7 @@ package struct Log: Sendable {
     private static func string(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
-            if scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\"" || scalar == "\\" {
+            if isEscaped(scalar) {
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             } else {
@@ -106,12 +106,21 @@ package struct Log: Sendable {
         return result + "\""
     }
 
-    /// Text from outside can't forge a line, a field or an escape: control characters, quotes and backslashes are
-    /// escaped. To some terminals the control characters from U+0080 on are commands, as those below U+0020 are.
+    /// Text from outside can't forge a line, a field or an escape. To some terminals the control characters from U+0080
+    /// on are commands, as those below U+0020 are; to some programs U+2028 and U+2029 end a line; and marks of a
+    /// direction of writing show a line otherwise than it is.
+    private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x22, 0x5C, 0x7F...0x9F: true
+        case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
     private static func printable(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
-            if scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\"" || scalar == "\\" {
+            if isEscaped(scalar) {
                 result += "\\u{\(String(scalar.value, radix: 16))}"
             } else {
                 result.unicodeScalars.append(scalar)
