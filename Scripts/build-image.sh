@@ -95,19 +95,35 @@ done
 pkill -TERM -P $! 2>/dev/null || kill -TERM $!
 wait $! || true
 umount "$root/proc"
-find "$root/data" -mindepth 1 -delete
+rm -rf "$root/data"
+install -d -m 0700 "$work/own/data"
 
 container=$(buildah "${store[@]}" from scratch)
 buildah "${store[@]}" copy --quiet "$container" "$root" / >/dev/null
+# It gives everything to root.
+buildah "${store[@]}" copy --quiet --chown 999:999 "$container" "$work/own" / >/dev/null
 buildah "${store[@]}" config \
     --user 999:999 --volume /data --port 7440 --workingdir /data --entrypoint '["/usr/bin/brume"]' --cmd serve \
     --env BRUME_DATA=/data --env 'BRUME_LISTEN=[::]:7440' \
     --env BRUME_CERTIFICATE=/data/certs/server.pem --env BRUME_KEY=/data/certs/server.key \
-    --healthcheck 'CMD ["/usr/bin/brume", "health", "--data", "/data"]' --healthcheck-interval 30s \
+    --healthcheck 'CMD /usr/bin/brume health --data /data' --healthcheck-interval 30s \
     --label org.opencontainers.image.title=Brume --label "org.opencontainers.image.version=$version" \
     "$container"
+# What the command above makes of its arguments has been something else before.
+check=$(buildah "${store[@]}" inspect --format '{{.Docker.Config.Healthcheck.Test}}' "$container")
+if [ "$check" != "[CMD /usr/bin/brume health --data /data]" ]; then
+    echo "build-image: the image's health check is $check" >&2
+    exit 1
+fi
 rm -f "$image"
 buildah "${store[@]}" commit --quiet --format docker "$container" "docker-archive:$image:brume:$version" >/dev/null
+owner=$(for layer in $(tar -xOf "$image" manifest.json | grep -o '[0-9a-f]*\.tar'); do
+    tar -xOf "$image" "$layer" | tar -tvf - 2>/dev/null | awk '$6 == "data/" { print $2 }'
+done | tail -1)
+if [ "$owner" != 999/999 ] && [ "$owner" != brume/brume ]; then
+    echo "build-image: the image's /data belongs to ${owner:-nobody}, and its server could not write there" >&2
+    exit 1
+fi
 bytes=$(du -sb --apparent-size "$root" | cut -f1)
 packed=$(gzip -c "$image" | wc -c)
 echo "$image: $((bytes / 1000000)) MB unpacked, $((packed / 1000000)) MB compressed"
