@@ -119,6 +119,13 @@ struct GuestWritersTests {
             let dora = try scene.server.device(of: "dora")
             try await scene.accept(dora)
             #expect(try await scene.read(by: dora) == "bob's")
+            // Whoever is invited again by somebody else is not taken out again.
+            let carl = try scene.server.device(of: "carl")
+            try await scene.invite("carl")
+            try await scene.accept(carl)
+            #expect(try await scene.read(by: carl) == "bob's")
+            try await scene.write("again", by: scene.bob)
+            #expect(try await scene.read(by: carl) == "again")
         }
     }
 

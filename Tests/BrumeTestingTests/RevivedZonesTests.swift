@@ -53,20 +53,23 @@ struct RevivedZonesTests {
         }
     }
 
-    @Test("takes nothing encrypted by the one that deleted it where others have had its keys, until a person decides")
-    func shared() async throws {
+    @Test(
+        "takes nothing encrypted by the one that deleted it where others have had its keys, until a person decides",
+        arguments: [true, false])
+    func shared(isWhole: Bool) async throws {
         try await TestServer.run { server in
             let (phone, laptop) = (try server.device(of: "ada"), try server.device(of: "ada"))
             let bob = try server.device(of: "bob")
             let database = phone.privateCloudDatabase
             _ = try await database.save(notes)
-            let share = CKShare(recordZoneID: notes.zoneID)
+            let root = page("x", "x")
+            let share = isWhole ? CKShare(recordZoneID: notes.zoneID) : CKShare(rootRecord: root)
             share.publicPermission = .readWrite
-            try await save([page("x", "x"), share], in: database)
+            try await save([root, share], in: database)
             try await phone.letIn(laptop)
             let metadata = try await bob.container.shareMetadata(for: try #require(share.url))
             _ = try await bob.container.accept(metadata)
-            _ = try await database.record(for: share.recordID)
+            _ = try await database.record(for: isWhole ? share.recordID : root.recordID)
             #expect(try await secret("x", laptop) == "x")
             try await database.deleteRecordZone(withID: notes.zoneID)
             _ = try await laptop.privateCloudDatabase.save(notes)

@@ -193,6 +193,26 @@ struct TakenNamesTests {
         }
     }
 
+    @Test("nor by a guest of two shares of one zone, before the guest's app has seen in which of them a record is")
+    func twoShares() async throws {
+        try await scene([page("other", "o")]) { scene in
+            let other = try await seen("other", notes.zoneID, scene.database)
+            let share = CKShare(rootRecord: other)
+            share.publicPermission = .readWrite
+            try await save([other, share, below(page("child", "c"), other.recordID)], in: scene.database)
+            let metadata = try await scene.bob.container.shareMetadata(for: try #require(share.url))
+            _ = try await scene.bob.container.accept(metadata)
+            _ = try await scene.database.record(for: other.recordID)
+            let database = scene.bob.sharedCloudDatabase
+            for name in ["root", "other"] { _ = try await seen(name, scene.zone, database) }
+            let child = page("child", "bob's", zone: scene.zone)
+            #expect(await errorOfSaving(child, in: database, .changedKeys)?.encryptionProblem == .placeIsUnproven)
+            _ = try await seen("child", scene.zone, database)
+            try await save([child], in: database, .changedKeys)
+            #expect(await scene.secret("child") == "bob's")
+        }
+    }
+
     @Test(
         "while what the app knew in the share before it was started again is saved there",
         arguments: [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys, .ifServerRecordUnchanged])

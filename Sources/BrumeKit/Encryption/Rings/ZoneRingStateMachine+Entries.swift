@@ -53,7 +53,9 @@ extension ZoneRingStateMachine {
 
     /// Whether new values may take the ring's newest key as it is known here.
     func isForWriting(_ ring: KnownRing) -> Bool {
-        !kept.wasDeletedHere && ownMember(of: ring.chain.head) != nil && nextDraft(ring) == nil
+        // Whether those whom an administrator took out are members by now the server is asked once.
+        let isSettled = isOwn || kept.removals.isEmpty
+        return isSettled && !kept.wasDeletedHere && ownMember(of: ring.chain.head) != nil && nextDraft(ring) == nil
     }
 
     // MARK: Beginnings

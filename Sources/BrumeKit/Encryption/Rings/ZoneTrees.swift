@@ -62,7 +62,6 @@ struct ZoneTrees: Sendable {
     mutating func isTaken(_ record: String) {
         if taken.count >= Self.recordsMax { taken = [] }
         taken.insert(record)
-        shownParents[record] = nil
     }
 
     /// Whether somebody else has made a record that the app wanted to make.
